@@ -189,18 +189,40 @@ Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
   return envelope;
 }
 
-Status add_signature(Envelope& envelope, const Signer& signer, std::string_view keyid) {
-  if (envelope.signatures.size() >= kMaxSignatures) {
-    return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures");
+namespace {
+
+// Parsing a key costs twice what signing with it does, so that the usual form does without.
+Result<std::string> hint_of(std::string_view form, const Signer& signer) {
+  if (form == kKeyidSha256) {
+    return signer.key_id().digest().hex();
   }
-  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
+  ASSAY_ASSIGN(const PublicKey key, PublicKey::from_der(signer.public_key()));
+  return keyid_of(form, key);
+}
+
+// A key may sign once, which only an envelope with signatures has to show.
+Status require_unsigned(const Envelope& envelope, const Signer& signer, ByteView message) {
+  if (envelope.signatures.empty()) {
+    return {};
+  }
   ASSAY_ASSIGN(const PublicKey key, PublicKey::from_der(signer.public_key()));
   for (const EnvelopeSignature& signature : envelope.signatures) {
     if (key.verify(message, signature.signature)) {
       return fail(ErrorCode::kConflict, "this key has signed the envelope already");
     }
   }
-  ASSAY_ASSIGN(std::string hint, keyid_of(keyid, key));
+  return {};
+}
+
+}  // namespace
+
+Status add_signature(Envelope& envelope, const Signer& signer, std::string_view keyid) {
+  if (envelope.signatures.size() >= kMaxSignatures) {
+    return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures");
+  }
+  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
+  ASSAY_TRY(require_unsigned(envelope, signer, message));
+  ASSAY_ASSIGN(std::string hint, hint_of(keyid, signer));
   ASSAY_ASSIGN(Bytes signature, signer.sign(message));
   envelope.signatures.push_back({std::move(hint), std::move(signature), Json::object()});
   return {};

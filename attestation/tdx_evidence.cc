@@ -210,9 +210,9 @@ Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal
     error.where = "/collateral" + error.where;
     return std::unexpected(std::move(error));
   }
-  AppraisalResult result =
-      tdx::verify(evidence.quote, *collateral, terms.anchors,
-                  {now, tdx::ReportDataExpectation::exactly(expected), terms.policy});
+  AppraisalResult result = tdx::verify(
+      evidence.quote, *collateral, terms.anchors,
+      {now, tdx::ReportDataExpectation::exactly(expected), terms.policy, evidence.event_log});
   if (purpose != Purpose::kInspect) {
     require_references(terms.policy, appraisal.dangerous_allow_missing_reference_values, result);
   }

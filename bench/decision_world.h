@@ -67,7 +67,7 @@ inline assay::Bytes sign(std::string_view type, std::string_view payload, const 
 }
 
 inline assay::SignerRole role(const std::string& stage) {
-  return {stage, std::string(assay::kLifecyclePredicateType), "acme"};
+  return {stage, std::string(assay::kLifecyclePredicateType), "*"};
 }
 
 // One service over one database, and everybody who signs.
@@ -85,7 +85,7 @@ class World {
     service_key_ = must(assay::attestation::generate_key(assay::SignatureAlgorithm::kEd25519));
     for (std::size_t i = 0; i < signers; ++i) {
       signers_.push_back(make_key(assay::KeyPurpose::kSigner, "signer-" + std::to_string(i),
-                                  {role("evaluate"), role("approve")}, clock_.now()));
+                                  {role("*")}, clock_.now()));
     }
     model_.name = "acme/demo";
     for (std::uint64_t i = 0; i < entries; ++i) {
@@ -140,14 +140,14 @@ class World {
     if (number % 2 == 0) {
       lifecycle.metrics["accuracy"] = {0.95, "1"};
     }
-    assay::Subject subject{model_.name, {}};
-    const assay::ArtifactId id = must(artifact());
-    subject.digest[std::string(id.digest_name())] = id.root().hex();
-    const auto payload =
-        must(assay::encode_statement(must(assay::to_statement(lifecycle, {subject}))));
+    add_lifecycle(lifecycle, must(artifact()), number / kPerSigner);
+  }
+  void add_lifecycle(const assay::Lifecycle& lifecycle, const assay::ArtifactId& about,
+                     std::size_t signer) {
+    const Subject subject{model_.name, {{std::string(about.digest_name()), about.root().hex()}}};
+    const auto payload = must(encode_statement(must(to_statement(lifecycle, {subject}))));
     must(assay::server::accept_attestation(
-        *services_, sign(assay::kStatementPayloadType, payload, signers_.at(number / kPerSigner)),
-        actor_));
+        *services_, sign(assay::kStatementPayloadType, payload, signers_.at(signer)), actor_));
   }
   assay::server::Services& services() { return *services_; }
   assay::server::DecisionAnswer decide(bool good, bool dry_run, std::size_t number,

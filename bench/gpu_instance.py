@@ -10,7 +10,7 @@ Parts, in this order:
   verification  registration, a job, full passes: rates, bytes copied, memory that the node agent uses
   flips         bytes changed on the device while a decode loop runs: time to the denied decision
   release       time until the node agent has let go of all pieces
-  watch         both loads alone, watched and alone again, the whole model every 2 s in 8 slices
+  watch         both loads alone, watched and alone again, the whole model every 2 s in 9 slices
   hints         the same with hints of the serving process, saturated and with idle time (--hints)
   sweep         other periods and numbers of slices, as many as the time allows
   death         time from the death of the serving process until its memory is free
@@ -38,9 +38,9 @@ from instance import figures, site  # noqa: E402
 from instance.site import Failed, Gpu, Owner, Site  # noqa: E402
 
 LOADS = ("decode", "products")
-PLAN = (2.0, 8)
+PLAN = (2.0, 9)
 # Of the sweep: period in seconds and slices, most telling first.
-SWEEP = [(2.0, 1), (2.0, 25), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
+SWEEP = [(2.0, 1), (2.0, 25), (2.0, 8), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
 IDLE = 0.05  # of the time, in the runs with idle time
 PARTS = ("plain", "verification", "flips", "release", "watch", "hints", "sweep", "death")
 LINGER = 11  # seconds: the agent's own engine ends when it was not used for 10 (worker/engine_on_demand.h)

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
       "       N  decisions     cases   calls   seconds  us each   us cpu  100,000 in  filled in\n");
   Json rows = Json::array();
   bool kept = true;
-  std::istringstream shares(assay::bench::text(options, "own", "0,100,10"));
+  std::istringstream shares(assay::bench::text(options, "own", "0,10"));
   for (std::string text; std::getline(shares, text, ',');) {
     const std::uint64_t own = std::strtoull(text.c_str(), nullptr, 10);
     World world(

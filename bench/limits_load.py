@@ -6,6 +6,7 @@ Usage: bench/limits_load.py [--seconds N] [--bin DIR]
 Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Measures
   admission         reviews of pods that a policy selects, one after the other, each a stored decision
   busy_admission    the same while `--connections` API connections ask without a pause
+  written_admission the same while those connections write: each asks for decisions, which are stored
   silent            lists from one address while another opens 10,000 connections and says nothing
   body              processor time of the service for one body of 32 MiB
   recovery          from the end of the load to the first ten answers as fast as before it
@@ -95,12 +96,26 @@ class Reader:
             raise AssertionError(f"status {status}")
 
 
-def busy(port, ca, token, connections, started):
-    """Asks on every connection again as soon as it has its answer, until it is killed."""
+def read_request(token):
+    """A list."""
+    return (f"GET /v1/manifests?limit=100 HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {token}\r\n\r\n").encode()
+
+
+def write_request(token):
+    """A decision, which is stored and logged whatever it says."""
+    text = json.dumps({"point": "create", "model": "acme/demo",
+                       "workload": {"namespace": "inference"}})
+    return (f"POST /v1/decisions HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(text)}\r\n\r\n{text}").encode()
+
+
+def busy(port, ca, request, connections, started, answered):
+    """Asks on every connection again as soon as it has its answer, until it is killed. Counts the
+    answers with status 200 or 201, and all others."""
     context = ssl.create_default_context(cafile=ca)
     context.check_hostname = False
-    request = (f"GET /v1/manifests?limit=100 HTTP/1.1\r\nHost: localhost\r\n"
-               f"Authorization: Bearer {token}\r\n\r\n").encode()
     waiting = selectors.DefaultSelector()
     for _ in range(connections):
         one = context.wrap_socket(socket.create_connection(("127.0.0.1", port)))
@@ -110,10 +125,10 @@ def busy(port, ca, token, connections, started):
     started.release()
     while True:
         for key, _ in waiting.select():
-            take(key.fileobj, key.data, request, waiting)
+            take(key.fileobj, key.data, request, waiting, answered)
 
 
-def take(one, state, request, waiting):
+def take(one, state, request, waiting, answered):
     """What has come of an answer; the next request when it is whole."""
     try:
         data = one.recv(1 << 16)
@@ -128,6 +143,8 @@ def take(one, state, request, waiting):
         head, end, data = state["head"].partition(b"\r\n\r\n")
         if not end:
             return
+        good = head.split(b" ", 2)[1] in (b"200", b"201")
+        answered[0 if good else 1] += 1
         lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
         state["left"] = int(lines[b"content-length"])
     state["left"] -= len(data)
@@ -141,17 +158,22 @@ def take(one, state, request, waiting):
 class Load:
     """Processes that keep API connections busy."""
 
-    def __init__(self, service, connections, processes):
+    def __init__(self, service, request, connections, processes):
         started = multiprocessing.Semaphore(0)
-        arguments = (service.port, str(service.dir / "service/tls.crt"), service.token("ci"),
-                     connections // processes, started)
-        self.processes = [multiprocessing.Process(target=busy, args=arguments, daemon=True)
-                          for _ in range(processes)]
+        arguments = (service.port, str(service.dir / "service/tls.crt"),
+                     request(service.token("ci")), connections // processes, started)
+        self.counts = [multiprocessing.Array("L", 2, lock=False) for _ in range(processes)]
+        self.processes = [multiprocessing.Process(target=busy, args=(*arguments, count), daemon=True)
+                          for count in self.counts]
         for process in self.processes:
             process.start()
         for _ in self.processes:
             if not started.acquire(timeout=120):
                 raise AssertionError("the load did not start")
+
+    def answered(self):
+        """How many answers came with status 200 or 201, and how many others."""
+        return [sum(count[kind] for count in self.counts) for kind in (0, 1)]
 
     def end(self):
         for process in self.processes:
@@ -182,14 +204,19 @@ def beside_load(service, pods, options):
     timed(1, reviewer.ask)
     alone = timed(options.seconds, reviewer.ask)
     read_alone = timed(options.seconds, reader.ask)
-    load = Load(service, options.connections, options.processes)
-    timed(1, reviewer.ask)
-    loaded = timed(options.seconds, reviewer.ask)
-    load.end()
+    figures = {"admission": spread(alone), "reads": spread(read_alone)}
+    for name, request in (("busy_admission", read_request), ("written_admission", write_request)):
+        load = Load(service, request, options.connections, options.processes)
+        timed(1, reviewer.ask)
+        before, begin = load.answered(), time.monotonic()
+        loaded = timed(options.seconds, reviewer.ask)
+        seconds = time.monotonic() - begin
+        rates = [round((now - then) / seconds) for now, then in zip(load.answered(), before)]
+        load.end()
+        figures[name] = {**spread(loaded, 20), "api_answers_per_second": rates[0],
+                         "api_refusals_per_second": rates[1]}
     back = recovery(reader.ask, read_alone)
-    return {"admission": spread(alone), "busy_admission": spread(loaded, 20),
-            "reads": spread(read_alone),
-            "recovery": {"ms": back, "bar_ms": 1000}}
+    return {**figures, "recovery": {"ms": back, "bar_ms": 1000}}
 
 
 def silent(service, options):

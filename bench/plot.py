@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Draws sweeps as SVG: of gpu_hash_device_bench the rate against x, the limit as a dashed line; of
-gpu_instance.py what a load loses to the watch against the number of slices, a line for each period.
+gpu_instance.py what a load loses to the watch against the number of slices, a line for each period; of
+policies.py what an evaluation takes against what grows, both on logarithmic scales.
 
 Usage: plot.py FIGURES.json... OUT_PREFIX      several files of gpu_instance.py make one plot
 """
@@ -19,21 +20,22 @@ WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 560, 320, 60, 30, 20, 50
 
 
 class Chart:
-    """An empty frame: x on a logarithmic scale from `low` to `high`, y from `bottom` to `top`."""
+    """An empty frame: x on a logarithmic scale from `low` to `high`, y from `bottom` to `top`, which are powers
+    of ten with `decades`."""
 
-    def __init__(self, title, label, low, high, bottom, top, right=RIGHT):
+    def __init__(self, title, label, low, high, bottom, top, right=RIGHT, decades=False):
         self._low, self._wide = math.log2(low), max(math.log2(high) - math.log2(low), 1)
         self._bottom, self._tall, self._right = bottom, top - bottom, right
         self.out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
                     'font-family="sans-serif" font-size="11">',
                     f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
                     f'<text x="{LEFT}" y="18">{title}</text>']
-        step = 10 ** math.floor(math.log10(self._tall)) / 2
+        step = 1 if decades else 10 ** math.floor(math.log10(self._tall)) / 2
         for tick in range(math.ceil(bottom / step - 1e-9), int(top / step + 1e-9) + 1):
             _, y = self.place(low, tick * step)
             self.out.append(f'<line x1="{LEFT}" x2="{WIDTH - right}" y1="{y:.1f}" y2="{y:.1f}" '
                             f'stroke="#ddd"/><text x="{LEFT - 8}" y="{y + 4:.1f}" '
-                            f'text-anchor="end">{tick * step:g}</text>')
+                            f'text-anchor="end">{10 ** tick if decades else tick * step:g}</text>')
         self._label = (f'<text x="{(LEFT + WIDTH - right) / 2}" y="{HEIGHT - 10}" '
                        f'text-anchor="middle">{label}</text>')
 
@@ -49,7 +51,7 @@ class Chart:
     def tick(self, value):
         x, _ = self.place(value, self._bottom)
         self.out.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" '
-                        f'text-anchor="middle">{value:.3g}</text>')
+                        f'text-anchor="middle">{value:.5g}</text>')
 
     def line(self, points, style):
         points = " ".join("%.1f,%.1f" % self.place(x, y) for x, y in points)
@@ -115,6 +117,26 @@ def draw_watch(measure, rows, machine):
     return chart.text()
 
 
+def draw_growth(what, rows, machine):
+    lines = {}
+    for row in rows:
+        lines.setdefault(row["line"], []).append((row["x"], math.log10(max(row["us"], 0.1))))
+    xs = sorted({row["x"] for row in rows})
+    ys = [y for points in lines.values() for _, y in points]
+    bottom, top = math.floor(min(ys)), math.ceil(max(ys))
+    chart = Chart(f"microseconds of processor time ({machine})", what, xs[0], xs[-1], bottom, max(top, bottom + 1),
+                  right=190, decades=True)
+    for x in xs:
+        chart.tick(x)
+    for at, (line, points) in enumerate(lines.items()):
+        style = f'stroke="{COLOURS[at % len(COLOURS)]}" stroke-width="2"'
+        chart.line(sorted(points), style)
+        for x, y in points:
+            chart.dot(x, y, COLOURS[at % len(COLOURS)])
+        chart.legend(at, line, style)
+    return chart.text()
+
+
 def main():
     *files, prefix = sys.argv[1:]
     data = []
@@ -136,6 +158,8 @@ def main():
     if watched:
         for name in WATCH:
             write(f"watch-{name}", draw_watch(name, watched, machine))
+    for what in dict.fromkeys(row["growth"] for row in rows if "growth" in row):
+        write(what.replace(" ", "-"), draw_growth(what, [row for row in rows if row.get("growth") == what], machine))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "bench/measure.h"
 #include "bench/options.h"
 #include "policy/match_index.h"
 #include "schemas/core/sha.h"
@@ -16,7 +17,6 @@
 namespace {
 
 using namespace assay;
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kMaxAddedUs = 100;  // docs/limits.md
 constexpr std::size_t kAt = 10'000;
@@ -59,19 +59,6 @@ std::vector<policy::ActivePolicy> policies(std::size_t count) {
   return made;
 }
 
-template <typename Work>
-double median_us(std::size_t rounds, const Work& work) {
-  std::vector<double> times;
-  for (std::size_t i = 0; i < rounds + rounds / 10; ++i) {
-    const auto begin = SteadyClock::now();
-    work();
-    times.push_back(std::chrono::duration<double, std::micro>(SteadyClock::now() - begin).count());
-  }
-  times.erase(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(rounds / 10));
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -91,25 +78,24 @@ int main(int argc, char** argv) {
       std::exit(2);
     }
   };
-  std::fprintf(out, "one policy matches; us, median; limit: the index adds %.0f us at %zu\n",
+  std::fprintf(out, "one policy matches; us, best; limit: the index adds %.0f us at %zu\n",
                kMaxAddedUs, kAt);
   std::fprintf(out, "policies  each looked at   indexed     added   index made in\n");
   const auto alone = policies(1);
-  const double base = median_us(rounds, [&] { evaluate(alone); });
+  const double base = bench::measure(rounds, [&] { evaluate(alone); }).best;
   Json rows = Json::array();
   bool kept = true;
   std::istringstream counts(bench::text(options, "policies", "1,64,1000,10000,30000"));
   for (std::string text; std::getline(counts, text, ',');) {
     const std::size_t count = std::strtoull(text.c_str(), nullptr, 10);
     const auto active = std::make_shared<const std::vector<policy::ActivePolicy>>(policies(count));
-    const auto begin = SteadyClock::now();
+    const double begin = bench::thread_us();
     const policy::MatchIndex index(active);
-    const double made =
-        std::chrono::duration<double, std::micro>(SteadyClock::now() - begin).count();
+    const double made = bench::thread_us() - begin;
     const double scanned =
-        median_us(std::max<std::size_t>(rounds / 10, 5), [&] { evaluate(*active); });
-    const double indexed =
-        median_us(rounds, [&] { evaluate(index.matching(workload, DecisionPoint::kCreate)); });
+        bench::measure(std::max<std::size_t>(rounds / 10, 5), [&] { evaluate(*active); }).best;
+    const auto look_up = [&] { evaluate(index.matching(workload, DecisionPoint::kCreate)); };
+    const double indexed = bench::measure(rounds, look_up).best;
     const double added = indexed - base;
     std::fprintf(out, "%8zu  %14.1f  %8.1f  %8.1f  %14.0f\n", count, scanned, indexed, added, made);
     kept = kept && (count != kAt || added <= kMaxAddedUs);

@@ -228,11 +228,14 @@ std::string human_bytes(double bytes) {
 std::string counted(std::uint64_t number, std::string_view noun) {
   std::string text = std::to_string(number) + " ";
   text += noun;
-  if (number != 1) {
-    text += noun.ends_with("y") ? "" : "s";
+  if (number == 1) {
+    return text;
   }
-  if (number != 1 && noun.ends_with("y")) {
+  constexpr std::string_view kVowels = "aeiou";  // a vowel before the y: keys, but entries
+  if (noun.size() > 1 && noun.ends_with("y") && !kVowels.contains(noun[noun.size() - 2])) {
     text.replace(text.size() - 1, 1, "ies");
+  } else {
+    text += "s";
   }
   return text;
 }

@@ -25,9 +25,9 @@ namespace assay::gpu_hash {
 
 class TagKey;
 
-// Receives the bytes read and hashed since the start of the call. Worker threads call this
-// function, one call at a time and never after hash() has returned. It must return quickly and must
-// not call the engine.
+// Receives the bytes read and hashed since the start of the call; 0 again and again, for 10 minutes
+// at most, while kernels are compiled at first use. Worker threads call this function, one call at
+// a time and never after hash() has returned. It must return quickly and must not call the engine.
 using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {

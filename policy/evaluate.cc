@@ -34,6 +34,11 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
     return {{}, Outcome::kDeferred, Reason::kConditionDeferred, nullptr, nullptr, {}, {}};
   }
   ConditionResult result = undecided();
+  if (condition.open_set) {
+    result.code = condition.open_set->code;
+    result.expected = {{"reference_set", set_entry(condition.open_set->name)}};
+    return result;
+  }
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     result = judge(*manifest, scope.facts);
   } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {

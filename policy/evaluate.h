@@ -5,6 +5,7 @@
 // docs/policies.md explains policies for those who write them.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ inline constexpr std::string_view kToVerify = "to_verify";
 struct ActivePolicy {
   StatementId id;
   PolicyDocument document;
+  // Of a policy that names reference sets (policy/reference_sets.h): ids of the sets whose values
+  // stand in `document`, ascending, and the document as it was signed. Empty and null otherwise.
+  std::vector<StatementId> sets{};
+  std::shared_ptr<const PolicyDocument> written{};
 };
 
 // Returns true when `match` selects the workload at `point`. A match with `nodes` never selects a

@@ -120,6 +120,7 @@ struct ClaimFact {
 };
 
 class Lineage;
+class LineageResults;
 class PredicateTests;
 struct StatementIndex;
 
@@ -137,8 +138,7 @@ struct Facts {
   std::vector<ReportFact> reports;
   // The claims that the pod mounts, as far as they are known.
   std::vector<ClaimFact> claims;
-  // Used only for a workload that was not read from a pod: the locations that each need a report.
-  // Empty: all reports are considered, and at least one is needed.
+  // Without a pod: the locations that each need a report. Empty: at least one, of any.
   std::vector<std::string> asked_locations;
   // Uid of the pod, set at serve; selects the reports on mounts and on memory of this pod. Empty
   // without Kubernetes.
@@ -146,16 +146,16 @@ struct Facts {
   // At serve: the running model instances (policy/memory_fact.h) with this artifact in this pod;
   // without Kubernetes, those that run in no pod.
   std::vector<InstanceFact> instances{};
-  // What the artifact was made from (policy/lineage.h). Null: it was not looked for, so nothing is
-  // known.
+  // What the artifact was made from (policy/lineage.h). Null: nothing is known.
   std::shared_ptr<const Lineage> lineage{};
   // Runs tests of predicates (policy/compare.h). Null: tests run on the predicates in this struct.
-  // Not owned: the caller keeps the object alive. to_json() leaves this member out.
+  // Not owned: the caller keeps the object alive. to_json() leaves out this member and the next
+  // two.
   const PredicateTests* tests = nullptr;
-  // An index of `statements`, made in advance (policy/statement_index.h). When the index is null or
-  // belongs to another list, evaluation is slower but has the same verdict. to_json() leaves this
-  // member out.
+  // An index of `statements`; null or of another list: evaluation is slower, the verdict the same.
   std::shared_ptr<const StatementIndex> index = nullptr;
+  // Keeps what lineage conditions come to. Null: each evaluation judges them. Not owned.
+  const LineageResults* lineage_results = nullptr;
 };
 
 // What a volume can hold.

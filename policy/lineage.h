@@ -22,6 +22,7 @@ struct LineageInput {
   std::string role;                  // dataset, base-model, adapter, code, config; kDependencyRole
   std::string name;                  // as the statement calls it; empty when it has no name
   std::vector<std::string> digests;  // "<algorithm>:<value>", ascending; may be empty
+  std::vector<std::string> also{};   // further names and places; compared with deny lists only
   bool operator==(const LineageInput&) const = default;
 };
 
@@ -46,12 +47,19 @@ struct LineageStatement {
   // The member `license` of a lifecycle statement's parameters. Empty: a value that is no text of
   // at most kMaxSpdxBytes (schemas/spdx.h).
   std::optional<std::string> licence{};
+  // The digests, weak ones too, of each subject that has several; each list ascending. A manifest
+  // has one subject, and none here.
+  std::vector<std::vector<std::string>> together{};
 };
 
-// Returns whether the statement says how its subjects were made. Lifecycle statements do, except of
-// the stages evaluate, approve and deploy, which leave their subjects as they were; and SLSA
+// Returns whether the statement may say how its subjects were made. Lifecycle statements do, except
+// of the stages evaluate, approve and deploy, which leave their subjects as they were; and SLSA
 // provenance does.
 [[nodiscard]] bool makes_subjects(const LineageStatement& statement);
+// Returns whether the statement surely says how its subjects were made: SLSA provenance, and
+// lifecycle statements of the stages collect, preprocess, train, finetune, merge and quantize. What
+// stages with names of their own do is for each policy to say.
+[[nodiscard]] bool surely_makes_subjects(const LineageStatement& statement);
 
 // Returns whether nobody can make two things with one such digest. Others, such as those of SHA-1,
 // name nothing: they are only compared with the lists of policies.
@@ -64,6 +72,27 @@ struct LineageLimits {
   std::size_t statements = 20'000;
 };
 
+// What the statements of one key that were left out of a lineage call one digest. They cannot count
+// under any policy, and are kept for deny lists only.
+struct LineageAside {
+  static constexpr std::size_t kMaxNames = 32;
+
+  std::string digest;
+  KeyId key;
+  std::string identity;            // holder of the key
+  std::vector<std::string> names;  // the first kMaxNames in log order; ascending, distinct
+  std::uint64_t statements = 0;    // that were left out
+  bool makes = false;              // one of them is a manifest, or may say how the thing was made
+  bool operator==(const LineageAside&) const = default;
+};
+
+// What a lineage does not hold.
+struct LineageRest {
+  std::vector<LineageAside> aside;  // ascending by digest and key
+  // Digests at which the search ended, although more may lead up from them; ascending, distinct.
+  std::vector<std::string> cut;
+};
+
 struct LineageIndex;
 
 // The statements about an artifact, about all that went into it, and so on. Immutable; shared.
@@ -72,9 +101,11 @@ class Lineage {
   using Statements = std::vector<std::shared_ptr<const LineageStatement>>;
 
   // Makes the lineage of `start`, a digest, from statements in any order, each once. `reached`
-  // names the limits ("depth", "digests", "statements") at which the search for them ended.
+  // names the limits ("depth", "digests", "statements") at which the search for them ended, and
+  // `rest` says what is missing; without LineageRest::cut it may be anything.
   [[nodiscard]] static std::shared_ptr<const Lineage> make(std::string start, Statements statements,
-                                                           std::vector<std::string> reached = {});
+                                                           std::vector<std::string> reached = {},
+                                                           LineageRest rest = {});
   Lineage(const Lineage&) = delete;
   Lineage& operator=(const Lineage&) = delete;
   ~Lineage();
@@ -82,6 +113,7 @@ class Lineage {
   [[nodiscard]] const std::string& start() const { return start_; }
   [[nodiscard]] const Statements& statements() const { return statements_; }  // in log order
   [[nodiscard]] const std::vector<std::string>& reached() const { return reached_; }  // ascending
+  [[nodiscard]] const LineageRest& rest() const { return rest_; }
   // Returns whether a statement of the lineage names the digest, as a subject or an input. A new
   // statement about any other digest does not change the lineage.
   [[nodiscard]] bool mentions(const std::string& digest) const;
@@ -94,6 +126,7 @@ class Lineage {
   std::string start_;
   Statements statements_;
   std::vector<std::string> reached_;
+  LineageRest rest_;
   std::unique_ptr<const LineageIndex> index_;
 };
 
@@ -106,18 +139,31 @@ struct LineageSource {
 };
 
 enum class LineageDirection : std::uint8_t { kUp, kDown };
+enum class LineageWhose : std::uint8_t {
+  kMayCount,  // statements that may count under some policy
+  kAll,       // whoever signed
+};
 
 // Collects the statements that lead up from `start` to all that went into it, or down to all that
-// was made from it. Follows every strong digest, through every statement and every manifest,
-// whoever signed. Ends at the limits. Errors: those of the source.
+// was made from it. Follows every strong digest. Ends at the limits.
+// Upwards with kMayCount, what cannot count is not followed, takes nothing of the limits, and is
+// left out (LineageRest::aside). A statement can count when it is not withdrawn and one of its keys
+// is not revoked, was valid when it signed, and has a role that covers the statement under a name
+// of the thing. These names are those that followed statements give it as an input; of the start,
+// and of a thing that has no name as an input, those in its manifests. A manifest can count when
+// one of its keys may publish under its own name and, where the thing is called by inputs, under
+// one of these names. The outcome depends on what the trust store says of the keys. Errors: those
+// of the source.
 [[nodiscard]] Result<std::shared_ptr<const Lineage>> collect_lineage(
     const std::string& start, const LineageSource& source,
-    LineageDirection direction = LineageDirection::kUp, const LineageLimits& limits = {});
+    LineageDirection direction = LineageDirection::kUp, const LineageLimits& limits = {},
+    LineageWhose whose = LineageWhose::kMayCount);
 
-// Writes {"start", "statements"} and, when not empty, "reached". The document does not depend on
-// the order in which the statements were found.
+// Writes {"start", "statements"} and, when not empty, "reached", "aside" and "cut". The document
+// does not depend on the order in which the statements were found.
 [[nodiscard]] Json to_json(const Lineage& lineage);
 [[nodiscard]] Json to_json(const LineageStatement& statement);
+[[nodiscard]] Json to_json(const LineageAside& aside);
 // Parse what to_json() wrote. Errors: those of facts_from_json(), with the place below `where`.
 [[nodiscard]] Result<LineageStatement> lineage_statement_from_json(const Json& json,
                                                                    const std::string& where);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/conditions.h"
+#include "policy/lineage.h"
 
 namespace assay::policy {
 
@@ -14,7 +15,8 @@ namespace assay::policy {
 inline constexpr std::string_view kCollectStage = "collect";
 
 // Judges `condition` on the lineage that the policy believes (policy/lineage/walk.h). Fails:
-// - ancestor-denied: a node is on the deny list. Digests and names count whoever gave them, keys
+// - ancestor-denied: a node is on the deny list. Names count whoever gave them, digests when a
+//   counted statement or manifest gave them, keys
 //   and identities when they signed a manifest or a making statement of a node, counted or not;
 // - licence-not-allowed: the licence of a counted making statement leaves no choice that `licences`
 //   accepts;
@@ -26,16 +28,27 @@ inline constexpr std::string_view kCollectStage = "collect";
 // - lineage-too-deep: a path has more than max_depth edges.
 // Is undecided, and never passes:
 // - ancestor-unknown: there is no lineage; or a node has no followed input, is not collected by a
-//   counted statement, and fits no leaf pattern; or an input has no strong digest and fits none; or
-//   what went into a node could not be read;
+//   counted statement, and fits no leaf pattern; or an input has no strong digest and fits none, or
+//   no digest at all; or what went into a node could not be read; or nobody can say whether a name
+//   is on the deny list (schemas/name_form.h);
 // - lineage-cycle: a node was made from itself;
-// - lineage-incomplete: the search ended at a limit;
+// - lineage-incomplete: the search ended at a limit, on a path that counts;
 // - licence-unknown: a leaf has no licence that can be read, or another node has one that cannot;
 // - condition-undecided: a signature that would count was logged after the time of the evaluation.
 // An input is known when each of its strong digests leads to a known node: otherwise a second
 // digest could lead to something that nobody knows. An input without strong digests is known when a
 // leaf pattern fits its name or one of its digests.
+//
+// A result depends on nothing but the condition, the lineage, the believed names, the policy's
+// manifest conditions and the time, and
+// on the time only as note_changes() says. So a caller may keep it (policy/lineage_results.h), and
+// nothing in it says how old something is.
 [[nodiscard]] ConditionResult judge(const LineageCondition& condition, const Scope& scope);
+
+// Notes when the result of judging `condition` on `lineage` may change as time passes: at every
+// signature in the lineage and every revocation of a key, whichever of them the condition follows,
+// and when evidence grows too old for an edge rule.
+void note_changes(const LineageCondition& condition, const Lineage& lineage, Horizon& horizon);
 
 // Returns warnings about a condition: patterns that accept every leaf, parts that contradict each
 // other, rules that cannot pass. `negated`: the condition stands below a `not`.

@@ -7,10 +7,12 @@
 
 #include "policy/conditions.h"
 #include "policy/lineage_condition.h"
+#include "policy/lint_logic.h"
 #include "policy/lint_tests.h"
 #include "policy/lint_workloads.h"
 #include "policy/stage_evidence.h"
 #include "schemas/core/artifact.h"
+#include "schemas/core/sha.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 
@@ -37,7 +39,7 @@ class Linter {
 
  private:
   void warn(std::string text, std::string code = "advice") {
-    if (text.starts_with("cannot pass")) {
+    if (text.find("cannot pass") != std::string::npos) {
       code = "never-passes";
     } else if (text.starts_with("cannot fail")) {
       code = "never-fails";
@@ -170,6 +172,8 @@ void Linter::statement(const StatementCondition& statement, const LintPlace& pla
         return std::find(considered.begin(), considered.end(), one) != considered.end();
       })) {
     warn("cannot pass: no listed identity is considered");
+  } else if (!considered.empty() && statement.signers.at_least > considered.size()) {
+    warn("cannot pass: asks for more identities than are considered");
   }
   if (place.negated && !statement.signers.none_of.empty()) {
     warn("below a not, none_of leaves out people who may have refused", "relation-weak");
@@ -306,6 +310,9 @@ void Linter::request(const RequestCondition& request) {
 
 void Linter::leaf(const Condition& condition, const LintPlace& place) {
   const bool negated = place.negated;
+  if (condition.open_set) {
+    return;  // said already; its lists are not what is judged
+  }
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     signers(manifest->signers);
   } else if (const auto* one = std::get_if<StatementCondition>(&condition.kind)) {
@@ -385,6 +392,19 @@ void Linter::condition(const Condition& condition, int depth, LintPlace place) {
   }
 }
 
+// Sets for which there are no values.
+void lint_sets(const PolicyDocument& document, const ReferenceSets& sets,
+               std::vector<Finding>& findings) {
+  for (const OpenPlace& open : open_places(document, sets)) {
+    const bool missing = open.code == Reason::kReferenceSetMissing;
+    findings.push_back({missing ? Finding::Level::kWarning : Finding::Level::kError, open.condition,
+                        set_entry(open.set) + (missing ? " is not known here: the condition is an "
+                                                         "error where the set is not in force"
+                                                       : " is of another kind than this list"),
+                        std::string(info(open.code).code), open.where});
+  }
+}
+
 }  // namespace
 
 std::string_view name(Finding::Level level) {
@@ -399,13 +419,18 @@ std::string_view name(Finding::Level level) {
   return "error";
 }
 
-std::vector<Finding> lint(const PolicyDocument& policy) {
+std::vector<Finding> lint(const PolicyDocument& document, const ReferenceSets& sets) {
   std::vector<Finding> findings;
   Linter linter(findings);
+  const ActivePolicy resolved =
+      with_sets(StatementId(sha256({})), document, sets);  // its id is not looked at
+  const PolicyDocument& policy = resolved.document;
   linter.whole(policy);
+  lint_sets(document, sets, findings);
   for (std::size_t i = 0; i < policy.require.size(); ++i) {
     linter.condition(policy.require[i], 1, {{}, "/require/" + std::to_string(i), false});
   }
+  lint_logic(policy, findings);
   return findings;
 }
 

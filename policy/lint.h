@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/reference_sets.h"
 #include "schemas/policy_document.h"
 
 namespace assay::policy {
@@ -15,8 +16,9 @@ struct Finding {
   Level level;
   std::string condition;  // id of the condition; empty for the policy as a whole
   std::string text;
-  // Stable: never-passes, never-fails, contradiction, pointer-leads-nowhere, index-below-not,
-  // index-without-order, passes-when-empty, relation-weak; "advice" for what has no other code.
+  // Stable: never-passes, never-fails, never-matches, contradiction, pointer-leads-nowhere,
+  // index-below-not, index-without-order, passes-when-empty, relation-weak, reference-set-missing,
+  // reference-set-mismatch; "advice" for what has no other code.
   std::string code = "advice";
   std::string where{};  // JSON pointer into the document; empty for the policy as a whole
 };
@@ -24,13 +26,17 @@ struct Finding {
 // Returns "note", "warning" or "error".
 [[nodiscard]] std::string_view name(Finding::Level level);
 
-// Checks one policy and returns its findings. Findings about the policy as a whole come first, then
-// findings about conditions in the order of the document.
+// Checks one policy, with the values of the reference sets `sets` in the place of their names, and
+// returns its findings. Findings about the policy as a whole come first, then
+// findings about conditions in the order of the document, then findings about their combinations.
 //
 // A note says at which decision point (create, bind or serve) each condition is evaluated. There is
 // a warning for each of these:
 // - a condition that always passes or never passes: at_least above the number of listed identities,
-//   an empty any, two tests that exclude each other;
+//   an empty any, two tests that exclude each other; a combination of such conditions; conditions
+//   that exclude each other, or one beside its own `not`;
+// - a match that no workload meets;
+// - a reference set that is not in `sets`; the lists that name it are not looked at;
 // - a test whose JSON pointer probably matches no member;
 // - a test whose JSON pointer has an index of an array, below a `not` or where the order of the
 //   array means nothing;
@@ -46,8 +52,11 @@ struct Finding {
 // A policy that resolves names by releases without any manifest condition is an error, because
 // nobody's release counts for such a policy.
 //
+// A reference set of a kind that its list does not take is an error.
+//
 // A policy in mode enforce without any manifest condition is an error, because such a policy denies
 // every pod.
-[[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
+[[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy,
+                                        const ReferenceSets& sets = {});
 
 }  // namespace assay::policy

@@ -58,6 +58,11 @@ class TestLinter {
     contradictions(tests);
   }
 
+  // Whether no value at one pointer passes both tests.
+  static bool exclude(const PredicateTest& a, const PredicateTest& b) {
+    return a.pointer == b.pointer && (never_both(a, b) || never_both(b, a));
+  }
+
  private:
   void warn(std::string code, std::string text) {
     findings_.push_back(
@@ -237,8 +242,7 @@ class TestLinter {
     const std::size_t compared = std::min(tests.size(), kMaxCompared);
     for (std::size_t i = 0; i < compared; ++i) {
       for (std::size_t k = i + 1; k < compared; ++k) {
-        if (tests[i].pointer == tests[k].pointer &&
-            (never_both(tests[i], tests[k]) || never_both(tests[k], tests[i]))) {
+        if (exclude(tests[i], tests[k])) {
           warn("contradiction", "cannot pass: two tests exclude each other at " + tests[i].pointer);
           return;
         }
@@ -253,6 +257,18 @@ class TestLinter {
 };
 
 }  // namespace
+
+bool exclude_each_other(const Tests& a, const Tests& b) {
+  constexpr std::size_t kMaxCompared = 64;
+  for (std::size_t i = 0; i < std::min(a.size(), kMaxCompared); ++i) {
+    for (std::size_t k = 0; k < std::min(b.size(), kMaxCompared); ++k) {
+      if (TestLinter::exclude(a[i], b[k])) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 void lint_tests(const StatementCondition& condition, const LintPlace& place,
                 std::vector<Finding>& findings) {

@@ -20,4 +20,9 @@ struct LintPlace {
 void lint_tests(const StatementCondition& condition, const LintPlace& place,
                 std::vector<Finding>& findings);
 
+// Returns whether no statement passes both lists of tests, because a test of one and a test of the
+// other at the same pointer exclude each other.
+[[nodiscard]] bool exclude_each_other(const std::vector<PredicateTest>& a,
+                                      const std::vector<PredicateTest>& b);
+
 }  // namespace assay::policy

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/evaluate.h"
+#include "policy/glob.h"
 #include "policy/mount_path.h"
 
 namespace assay::policy {
@@ -21,11 +22,16 @@ class Workloads {
     findings_.push_back(
         {.level = Finding::Level::kWarning, .condition = {}, .text = std::move(text)});
   }
+  void never_matches(std::string text, std::string where) {
+    findings_.push_back(
+        {Finding::Level::kWarning, {}, std::move(text), "never-matches", std::move(where)});
+  }
   void note(std::string text) {
     findings_.push_back({.level = Finding::Level::kNote, .condition = {}, .text = std::move(text)});
   }
 
   void names(const WorkloadMatch& match);
+  void no_sets(const std::vector<std::string>& list, const std::string& where);
 
   std::vector<Finding>& findings_;
 };
@@ -70,8 +76,15 @@ void Workloads::match(const WorkloadMatch& match) {
              : "matches every workload of every namespace that is not excluded");
   }
   names(match);
+  // What a '*' of the one stands for, a '*' of the other takes.
+  const auto excluded = [&](const std::string& pattern) {
+    return any_glob_matches(match.exclude_namespaces, pattern);
+  };
   if (std::any_of(match.exclude_namespaces.begin(), match.exclude_namespaces.end(), only_stars)) {
-    warn("cannot match: excludes every namespace");
+    never_matches("cannot match: excludes every namespace", "/match/exclude_namespaces");
+  } else if (!match.namespaces.empty() &&
+             std::all_of(match.namespaces.begin(), match.namespaces.end(), excluded)) {
+    never_matches("cannot match: excludes each of its namespaces", "/match/exclude_namespaces");
   }
   if (std::any_of(match.harmless_resources.begin(), match.harmless_resources.end(), only_stars)) {
     warn("calls every resource harmless");
@@ -85,8 +98,23 @@ void Workloads::match(const WorkloadMatch& match) {
   }
 }
 
+// Lists about pods take no sets: there "set:NAME" is the pattern of an image or a volume.
+void Workloads::no_sets(const std::vector<std::string>& list, const std::string& where) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (named_set(list[i])) {
+      findings_.push_back({Finding::Level::kError,
+                           {},
+                           "this list takes no reference sets: " + list[i],
+                           std::string(info(Reason::kReferenceSetMismatch).code),
+                           where + "/" + std::to_string(i)});
+    }
+  }
+}
+
 // What may be mounted and run beside the judged models.
 void Workloads::pods(const PolicyDocument& policy) {
+  no_sets(policy.images, "/images");
+  no_sets(policy.other_volumes, "/other_volumes");
   if (std::any_of(policy.other_volumes.begin(), policy.other_volumes.end(), only_stars)) {
     warn("other_volumes admits every volume: a pod may mount another model beside the judged one");
   }

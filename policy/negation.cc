@@ -60,7 +60,7 @@ bool listed(const StatementCondition& condition, std::string_view identity) {
 // Why nothing follows from what `statement` says: nobody stands behind it now, it is not of an age
 // that the condition accepts, or it has no evidence as the condition demands.
 Doubt unreliable(const StatementCondition& condition, const JudgedStatement& statement,
-                 Timestamp now) {
+                 Timestamp now, const Excluded& excluded) {
   const StatementFact& fact = *statement.fact;
   if (!has_considered_signer(condition, statement)) {
     // Stored facts may have the signers in another order: that must not change the answer.
@@ -79,7 +79,7 @@ Doubt unreliable(const StatementCondition& condition, const JudgedStatement& sta
     return Reason::kStatementStale;
   }
   if (condition.evidence) {
-    const JudgedEvidence judged = judge_evidence(condition, statement, now);
+    const JudgedEvidence judged = judge_evidence(condition, statement, now, excluded);
     return judged.outcome == Outcome::kPass ? Doubt() : judged.code;
   }
   return std::nullopt;
@@ -136,7 +136,7 @@ Doubt doubt_about_statements(const StatementCondition& condition, const Scope& s
   bool maybe = false;
   Doubt why = excluded.unknown ? Doubt(Reason::kSignersRelationUnknown) : Doubt();
   for (const JudgedStatement* statement : deciding(condition, scope.facts)) {
-    Doubt here = unreliable(condition, *statement, scope.now);
+    Doubt here = unreliable(condition, *statement, scope.now, excluded);
     const Said said = here ? Said{} : what_it_says(condition, scope.facts, *statement->fact);
     if (!here && !said.otherwise) {
       here = said.unread;

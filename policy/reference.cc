@@ -85,8 +85,12 @@ std::string advice(const Locations& locations, const FilledVolumes& filled, Deci
 }  // namespace
 
 PublisherDemands publisher_demands(const PolicyDocument& policy) {
+  return publisher_demands(policy.require);
+}
+
+PublisherDemands publisher_demands(const std::vector<Condition>& require) {
   PublisherDemands demands;
-  collect(policy.require, 1, demands);
+  collect(require, 1, demands);
   return demands;
 }
 

@@ -31,6 +31,8 @@ struct LocationStatement {
 // out, because such conditions say who may not have signed.
 using PublisherDemands = std::vector<const ManifestCondition*>;
 [[nodiscard]] PublisherDemands publisher_demands(const PolicyDocument& policy);
+// The same of the conditions of a policy, `require`.
+[[nodiscard]] PublisherDemands publisher_demands(const std::vector<Condition>& require);
 
 // Judges whether the signers of this one statement meet all demands. Without demands the outcome is
 // fail, because the policy then accepts no signer.

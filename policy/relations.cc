@@ -39,7 +39,7 @@ void add_manifest(const SignerRequirement& signers, const JudgedFacts& facts, Ex
 }
 
 void add_condition(const Condition* condition, const Scope& scope, Excluded& excluded) {
-  if (condition == nullptr) {
+  if (condition == nullptr || condition->open_set) {
     excluded.unknown = true;
   } else if (const auto* manifest = std::get_if<ManifestCondition>(&condition->kind)) {
     add_manifest(manifest->signers, scope.facts, excluded);

@@ -133,20 +133,17 @@ int rank(Outcome outcome) {
   return outcome == Outcome::kError ? 1 : 2;
 }
 
-bool may_count(const StatementCondition& condition, const std::string& identity) {
-  const std::vector<std::string>& listed = condition.signers.identities;
-  return is_considered(condition, identity) && (listed.empty() || contains(listed, identity));
-}
-
 // The best that a signature of this key comes to.
-SignerState state_of(const StatementCondition& condition, const JudgedStatement& statement,
+SignerState state_of(const SignerCounts& counts, const JudgedStatement& statement,
                      const KeyId& key) {
   const std::vector<SignerFact>& facts = statement.fact->signers;
   SignerState best = SignerState::kRejected;
   for (std::size_t i = 0; i < facts.size() && i < statement.signers.size(); ++i) {
-    const SignerState state = statement.signers[i].state;
-    const bool better = state == SignerState::kCounts || best == SignerState::kRejected;
-    if (better && facts[i].key.id == key && may_count(condition, facts[i].key.identity)) {
+    if (facts[i].key.id != key) {
+      continue;
+    }
+    const SignerState state = counts(facts[i].key.identity, statement.signers[i].state);
+    if (state == SignerState::kCounts || best == SignerState::kRejected) {
       best = state;
     }
   }
@@ -156,7 +153,23 @@ SignerState state_of(const StatementCondition& condition, const JudgedStatement&
 }  // namespace
 
 JudgedEvidence judge_evidence(const StatementCondition& condition, const JudgedStatement& statement,
-                              Timestamp now) {
+                              Timestamp now, const Excluded& excluded) {
+  const std::vector<std::string>& listed = condition.signers.identities;
+  const auto counts = [&](const std::string& identity, SignerState state) {
+    const bool asked =
+        is_considered(condition, identity) && (listed.empty() || contains(listed, identity));
+    if (!asked || excluded.surely.contains(identity)) {
+      return SignerState::kRejected;
+    }
+    return state == SignerState::kCounts && excluded.perhaps.contains(identity)
+               ? SignerState::kUndecided
+               : state;
+  };
+  return judge_evidence(*condition.evidence, counts, statement, now);
+}
+
+JudgedEvidence judge_evidence(const EvidenceDemands& demands, const SignerCounts& counts,
+                              const JudgedStatement& statement, Timestamp now) {
   std::vector<const StageEvidenceFact*> facts;
   for (const StageEvidenceFact& fact : statement.fact->evidence) {
     facts.push_back(&fact);
@@ -167,11 +180,11 @@ JudgedEvidence judge_evidence(const StatementCondition& condition, const JudgedS
   });
   std::optional<JudgedEvidence> best;
   for (const StageEvidenceFact* fact : facts) {
-    const SignerState state = state_of(condition, statement, fact->key);
+    const SignerState state = state_of(counts, statement, fact->key);
     if (state == SignerState::kRejected) {
       continue;
     }
-    const Examined examined(*condition.evidence, *fact, now);
+    const Examined examined(demands, *fact, now);
     JudgedEvidence one{examined.outcome(), examined.code(), examined.actual()};
     if (state == SignerState::kUndecided && one.outcome == Outcome::kPass) {
       one.outcome = Outcome::kError;

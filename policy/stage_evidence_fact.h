@@ -18,8 +18,9 @@ struct StageEvidenceFact {
   KeyId key;              // the key that signed statement and evidence
   std::string type;       // "tdx"
   Timestamp accepted_at;  // time of its log entry
-  // Time of the newest log entry under the checkpoint in the statement: the evidence was made
-  // later. Absent: the statement has no checkpoint of this log.
+  // When the service issued the challenge in the statement, or the time of the newest log entry
+  // under the checkpoint in it: the evidence was made later. Absent: the statement has neither of
+  // this service.
   std::optional<Timestamp> made_after{};
   std::optional<Digest> anchor{};  // SHA-256 of the root certificate
   bool anchor_is_vendor = false;

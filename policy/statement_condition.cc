@@ -64,18 +64,19 @@ void examine_age(const StatementCondition& condition, const StatementFact& fact,
 }
 
 void examine_evidence(const StatementCondition& condition, const JudgedStatement& statement,
-                      Timestamp now, Examination& examination) {
+                      Timestamp now, const Excluded& excluded, Examination& examination) {
   if (!condition.evidence) {
     return;
   }
-  JudgedEvidence judged = judge_evidence(condition, statement, now);
+  JudgedEvidence judged = judge_evidence(condition, statement, now, excluded);
   if (judged.outcome != Outcome::kPass) {
     examination.note(judged.outcome, judged.code, {{"evidence", std::move(judged.actual)}});
   }
 }
 
 Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
-               const JudgedStatement& statement, Timestamp now, Failures& failures) {
+               const JudgedStatement& statement, Timestamp now, const Excluded& excluded,
+               Failures& failures) {
   const StatementFact& fact = *statement.fact;
   Examination examination(fact, failures);
   if (fact.accepted_at > now) {
@@ -96,7 +97,7 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
                      std::move(failure));
   }
   examine_age(condition, fact, now, examination);
-  examine_evidence(condition, statement, now, examination);
+  examine_evidence(condition, statement, now, excluded, examination);
   return {&statement, examination.outcome(), examination.code()};
 }
 
@@ -190,11 +191,12 @@ Candidates candidates_of(const StatementCondition& condition, const JudgedFacts&
 }
 
 std::vector<Judged> examine_all(const StatementCondition& condition, const Scope& scope,
-                                const Candidates& candidates, Failures& failures, Tally& tally) {
+                                const Candidates& candidates, const Excluded& excluded,
+                                Failures& failures, Tally& tally) {
   std::vector<Judged> judged;
   judged.reserve(candidates.list.size());
   for (const JudgedStatement* candidate : candidates.list) {
-    judged.push_back(examine(condition, scope.facts, *candidate, scope.now, failures));
+    judged.push_back(examine(condition, scope.facts, *candidate, scope.now, excluded, failures));
     if (judged.back().outcome == Outcome::kPass) {
       tally.add(*candidate);
     } else if (judged.back().outcome == Outcome::kError) {
@@ -228,7 +230,7 @@ Tally tally_of(const StatementCondition& condition, const Scope& scope) {
   tally.consider(condition.considered);
   Failures failures;
   const Candidates candidates = candidates_of(condition, scope.facts, tally);
-  examine_all(condition, scope, candidates, failures, tally);
+  examine_all(condition, scope, candidates, {}, failures, tally);
   return tally;
 }
 
@@ -236,22 +238,22 @@ ConditionResult judge(const StatementCondition& condition, const Scope& scope) {
   ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
   Tally tally(condition.signers);
   tally.consider(condition.considered);
-  Excluded excluded = excluded_by(condition.signers, scope);
-  const bool unknown = excluded.unknown;
-  tally.exclude(std::move(excluded.surely), std::move(excluded.perhaps));
+  const Excluded excluded = excluded_by(condition.signers, scope);
+  tally.exclude(excluded.surely, excluded.perhaps);
   const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
   if (group != nullptr) {
     result.evidence = group->evidence;
   }
   const Candidates candidates = candidates_of(condition, scope.facts, tally);
   Failures failures;
-  const std::vector<Judged> judged = examine_all(condition, scope, candidates, failures, tally);
+  const std::vector<Judged> judged =
+      examine_all(condition, scope, candidates, excluded, failures, tally);
   if (!judged.empty()) {
     conclude(condition, judged, tally, result);
   } else if (tally.failure() == Reason::kStatementWithdrawn) {
     result.code = Reason::kStatementWithdrawn;
   }
-  if (unknown && result.outcome == Outcome::kPass) {
+  if (excluded.unknown && result.outcome == Outcome::kPass) {
     set(result, Outcome::kError, Reason::kSignersRelationUnknown);
   }
   result.expected = expected_of(condition, tally);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/valid_until.h"
 
-#include "policy/lineage.h"
+#include "policy/lineage_condition.h"
 #include "policy/memory_condition.h"
 
 namespace assay::policy {
@@ -23,14 +23,14 @@ void note_all(const Documents& documents, Horizon& horizon) {
   }
 }
 
-void note(const StageEvidenceFact& evidence, const StatementCondition& condition,
+void note(const StageEvidenceFact& evidence, const std::optional<EvidenceDemands>& demands,
           Horizon& horizon) {
   horizon.changes_at(evidence.accepted_at);
   if (evidence.made_after) {
     horizon.changes_at(*evidence.made_after);
   }
-  if (condition.evidence && condition.evidence->max_age_seconds) {
-    horizon.ages_from(evidence.accepted_at, *condition.evidence->max_age_seconds);
+  if (demands && demands->max_age_seconds) {
+    horizon.ages_from(evidence.accepted_at, *demands->max_age_seconds);
   }
 }
 
@@ -52,7 +52,7 @@ void note_one(const StatementCondition& condition, const Scope& scope, Horizon& 
       horizon.ages_from(statement.accepted_at, *condition.max_age_seconds);
     }
     for (const StageEvidenceFact& evidence : statement.evidence) {
-      note(evidence, condition, horizon);
+      note(evidence, condition.evidence, horizon);
     }
   }
 }
@@ -86,19 +86,6 @@ void note_one(const ReportCondition& condition, const Scope& scope, Horizon& hor
   }
 }
 
-// Every signature in a lineage, whichever of them the condition follows.
-void note_lineage(const Scope& scope, Horizon& horizon) {
-  if (!scope.known.lineage) {
-    return;
-  }
-  for (const auto& statement : scope.known.lineage->statements()) {
-    for (const SignerFact& signer : statement->fact.signers) {
-      horizon.changes_at(signer.signed_at);
-      note_revocation(signer.key, horizon);
-    }
-  }
-}
-
 void note_leaf(const Condition& condition, const Scope& scope) {
   Horizon& horizon = scope.facts.horizon;
   if (point_of_leaf(scope.points, condition) > scope.point) {
@@ -110,8 +97,10 @@ void note_leaf(const Condition& condition, const Scope& scope) {
     note_one(*node, scope, horizon);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     note_one(*report, scope, horizon);
-  } else if (std::holds_alternative<LineageCondition>(condition.kind)) {
-    note_lineage(scope, horizon);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    if (scope.known.lineage) {
+      note_changes(*lineage, *scope.known.lineage, horizon);
+    }
   } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
     if (const auto change = next_change(window->window, scope.now)) {
       horizon.changes_at(*change);

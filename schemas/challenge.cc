@@ -13,10 +13,11 @@ namespace {
 constexpr JsonLimits kRequestLimits{64U << 10};
 constexpr std::size_t kMaxNodeName = 253;
 
-constexpr std::array<std::pair<ChallengePurpose, std::string_view>, 3> kPurposes = {
+constexpr std::array<std::pair<ChallengePurpose, std::string_view>, 4> kPurposes = {
     {{ChallengePurpose::kEnrol, "enrol"},
      {ChallengePurpose::kReport, "report"},
-     {ChallengePurpose::kSpot, "spot"}}};
+     {ChallengePurpose::kSpot, "spot"},
+     {ChallengePurpose::kStatement, "statement"}}};
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -55,7 +56,7 @@ Result<ChallengePurpose> challenge_purpose_from(std::string_view name) {
       return value;
     }
   }
-  return fail(ErrorCode::kInvalidParameter, "a nonce is for enrol, report or spot");
+  return fail(ErrorCode::kInvalidParameter, "a nonce is for enrol, report, spot or statement");
 }
 
 Status check_node_name(std::string_view name) {
@@ -89,8 +90,10 @@ Json to_json(const Challenge& challenge) {
   Json json = {{"nonce", text(challenge.nonce)},
                {"audience", challenge.audience},
                {"purpose", name(challenge.purpose)},
-               {"node", challenge.node},
                {"expires_at", to_rfc3339(challenge.expires_at)}};
+  if (!challenge.node.empty()) {
+    json["node"] = challenge.node;
+  }
   if (!challenge.job.empty()) {
     json["job"] = challenge.job;
   }

@@ -26,9 +26,10 @@ using Nonce = std::array<std::uint8_t, 32>;
 // What a nonce may be used for. The names are stored and must not change. Leases are explained in
 // schemas/job.h, reports and spot checks in schemas/verification_report.h.
 enum class ChallengePurpose : std::uint8_t {
-  kEnrol,   // "enrol": an enrolment or its renewal
-  kReport,  // "report": a verification report; issued only with the lease of a job
-  kSpot,    // "spot": the answers to a spot check; issued only in answer to a report
+  kEnrol,      // "enrol": an enrolment or its renewal
+  kReport,     // "report": a verification report; issued only with the lease of a job
+  kSpot,       // "spot": the answers to a spot check; issued only in answer to a report
+  kStatement,  // "statement": the member "freshness" of a lifecycle statement
 };
 [[nodiscard]] std::string_view name(ChallengePurpose purpose);
 // Returns the purpose with this name. Errors: invalid-parameter when there is none.
@@ -46,14 +47,14 @@ struct ChallengeRequest {
 [[nodiscard]] Json to_json(const ChallengeRequest& request);
 [[nodiscard]] Result<ChallengeRequest> parse_challenge_request(ByteView body);
 
-// A challenge. JSON: {"nonce","audience","purpose","node","expires_at"}, and "job" when the
-// challenge is bound to a job.
+// A challenge. JSON: {"nonce","audience","purpose","expires_at"}, "node" unless it is for a
+// statement, and "job" when the challenge is bound to a job.
 struct Challenge {
   Nonce nonce;
   std::string audience;  // name of the service; the signed answer must contain it
   ChallengePurpose purpose;
-  std::string node;
-  std::string job;  // empty: not bound to a job
+  std::string node;  // empty: not bound to a node
+  std::string job;   // empty: not bound to a job
   Timestamp expires_at;
 };
 [[nodiscard]] Json to_json(const Challenge& challenge);

@@ -38,6 +38,9 @@ ReportDataBytes report_data(std::string_view domain, const Nonce& nonce, ByteVie
 
 Json to_json(const Evidence& evidence) {
   Json json = {{"type", evidence.type}, {"quote", base64_encode(evidence.quote)}};
+  if (!evidence.event_log.empty()) {
+    json["event_log"] = base64_encode(evidence.event_log);
+  }
   if (!evidence.collateral.is_null()) {
     json["collateral"] = evidence.collateral;
   }
@@ -59,6 +62,14 @@ Result<Evidence> evidence_from_json(const Json& json) {
     return fail(ErrorCode::kLimitExceeded, "a quote has at most 32 KiB", "/quote");
   }
   evidence.quote = *std::move(quote);
+  auto event_log = base64_decode(members::text(json, "event_log"));
+  if (!event_log) {
+    return members::under("/event_log", std::move(event_log).error());
+  }
+  if (event_log->size() > kMaxEventLogBytes) {
+    return fail(ErrorCode::kLimitExceeded, "an event log has at most 256 KiB", "/event_log");
+  }
+  evidence.event_log = *std::move(event_log);
   ASSAY_ASSIGN(evidence.collateral, read_collateral(json));
   return evidence;
 }

@@ -18,14 +18,17 @@ namespace assay {
 
 inline constexpr std::string_view kTdxEvidence = "tdx";
 inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
+inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
-// JSON: {"type":"tdx","quote":BASE64,"collateral":{nine strings}}. Schema: evidence.schema.json.
-// `collateral` is verified by its own signatures under the configured anchor (root certificate).
-// Null: the service must already have the collateral.
+// JSON: {"type":"tdx","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}. Schema:
+// evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
+// in the quote makes it true. `collateral` is verified by its own signatures under the configured
+// anchor (root certificate). Null: the service must already have the collateral.
 struct Evidence {
   std::string type;
   Bytes quote;
+  Bytes event_log;  // empty: none
   Json collateral;  // object, or null
 };
 [[nodiscard]] Json to_json(const Evidence& evidence);

@@ -37,8 +37,8 @@ struct EvidenceDemands {
   // without values is not constrained here.
   std::map<std::string, std::vector<std::string>> reference_values{};
   std::optional<std::uint64_t> max_age_seconds{};  // since the log entry of the evidence
-  // The statement shows by a checkpoint of the log (its member "freshness") that it is at most this
-  // much older than the log entry of the evidence.
+  // The statement shows by a challenge of the service or a checkpoint of its log (its member
+  // "freshness") that it is at most this much older than the log entry of the evidence.
   std::optional<std::uint64_t> made_within_seconds{};
   // JSON: "dangerous_allow_missing_reference_values". When false, either the appraisal policy or
   // `reference_values` must constrain MRTD and RTMR0 to RTMR2.

@@ -38,6 +38,15 @@ Result<Hypothesis> hypothesis_from(const Json& json) {
     }
     hypothesis.activate.push_back(std::move(policy));
   }
+  names.clear();
+  for (const Json& item : json.contains("sets") ? json["sets"] : Json::array()) {
+    ASSAY_ASSIGN(const std::string text, canonical_json(item));
+    ASSAY_ASSIGN(ReferenceSet set, parse_reference_set(as_bytes(text)));
+    if (!names.insert(set.name).second) {
+      return fail(ErrorCode::kPolicyInvalid, "two sets have one name", "/hypothesis/sets");
+    }
+    hypothesis.sets.push_back(std::move(set));
+  }
   hypothesis.deactivate = texts(json, "deactivate");
   ASSAY_ASSIGN(hypothesis.revoke_keys, ids<KeyId>(json, "revoke_keys"));
   ASSAY_ASSIGN(hypothesis.withdraw_statements, ids<StatementId>(json, "withdraw_statements"));
@@ -64,6 +73,9 @@ Json hypothesis_json(const Hypothesis& hypothesis) {
   Json json = Json::object();
   for (const PolicyDocument& policy : hypothesis.activate) {
     json["activate"].push_back(to_json(policy));
+  }
+  for (const ReferenceSet& set : hypothesis.sets) {
+    json["sets"].push_back(to_json(set));
   }
   put_texts(json, "deactivate", hypothesis.deactivate);
   put_ids(json, "revoke_keys", hypothesis.revoke_keys);

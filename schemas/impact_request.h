@@ -19,16 +19,19 @@ namespace assay {
 struct Hypothesis {
   std::vector<PolicyDocument> activate{};  // distinct names; each replaces the one with its name
   std::vector<std::string> deactivate{};   // names of policies
+  std::vector<ReferenceSet> sets{};        // distinct names; each replaces the one with its name
   std::vector<KeyId> revoke_keys{};
   std::vector<StatementId> withdraw_statements{};  // manifests included
   // Digests ("algorithm:value", artifact ids in their text form) of artifacts that must not be
-  // used. Statements about them, and statements that name one as an input, count for nothing.
+  // used. Statements about them, and about what was made from them, count for nothing.
   std::vector<std::string> without_artifacts{};
   std::vector<std::string> tcb_status_lost{};  // evidence with such a status is refused
   std::vector<std::string> revoke_nodes{};     // names
 
   // Returns true when other policies are supposed than are in force.
-  [[nodiscard]] bool changes_policies() const { return !activate.empty() || !deactivate.empty(); }
+  [[nodiscard]] bool changes_policies() const {
+    return !activate.empty() || !deactivate.empty() || !sets.empty();
+  }
 };
 
 struct ImpactRequest {
@@ -42,7 +45,8 @@ struct ImpactRequest {
 };
 
 // Parses strict JSON and checks the schema. Errors: those of parse_json(), validate() and
-// parse_policy(); policy-invalid when two policies to activate have one name.
+// parse_policy() and parse_reference_set();
+// policy-invalid when two policies to activate, or two sets, have one name.
 [[nodiscard]] Result<ImpactRequest> parse_impact_request(ByteView body);
 [[nodiscard]] Json to_json(const ImpactRequest& request);
 

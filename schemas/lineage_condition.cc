@@ -2,6 +2,7 @@
 #include "schemas/lineage_condition.h"
 
 #include "schemas/members.h"
+#include "schemas/reference_set.h"
 #include "schemas/spdx.h"
 
 namespace assay {
@@ -17,7 +18,7 @@ Result<std::vector<std::string>> licence_ids(const Json& json, const char* membe
                                              const std::string& where) {
   std::vector<std::string> ids = members::texts(json, member);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!is_spdx_id(ids[i])) {
+    if (!named_set(ids[i]) && !is_spdx_id(ids[i])) {
       return fail(ErrorCode::kPolicyInvalid,
                   "this is no SPDX identifier such as Apache-2.0, nor one WITH an exception",
                   where + "/licences/" + member + "/" + std::to_string(i));
@@ -29,8 +30,13 @@ Result<std::vector<std::string>> licence_ids(const Json& json, const char* membe
 LineageEdgeRule edge_from(const Json& json) {
   const Json none = Json::object();
   const Json& signers = members::child(json, "signers", none);
-  return {members::text(json, "stage"), members::text(json, "role"),
-          members::number(signers, "at_least", 1), members::texts(signers, "identities")};
+  LineageEdgeRule edge{members::text(json, "stage"), members::text(json, "role"),
+                       members::number(signers, "at_least", 1),
+                       members::texts(signers, "identities")};
+  if (const auto evidence = json.find("evidence"); evidence != json.end()) {
+    edge.evidence = read_evidence_demands(*evidence);
+  }
+  return edge;
 }
 
 Json to_json(const LineageEdgeRule& edge) {
@@ -41,6 +47,9 @@ Json to_json(const LineageEdgeRule& edge) {
   }
   if (!edge.role.empty()) {
     json["role"] = edge.role;
+  }
+  if (edge.evidence) {
+    json["evidence"] = to_json(*edge.evidence);
   }
   return json;
 }

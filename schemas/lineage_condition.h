@@ -10,15 +10,20 @@
 
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
+#include "schemas/evidence_demands.h"
 
 namespace assay {
 
-// Who must have signed the statements that make a node of the lineage.
+// Who must have signed the statements that make a node of the lineage, and on what hardware.
 struct LineageEdgeRule {
   std::string stage;           // only statements of this stage; empty: of any stage
   std::string role;            // only statements with an input of this role; empty: with any inputs
   std::uint64_t at_least = 1;  // distinct identities
   std::vector<std::string> identities;  // empty: anybody whose signature counts
+  // Each of these statements needs evidence of one of its signers (of the identities, where some
+  // are listed) that is as demanded.
+  std::optional<EvidenceDemands> evidence{};
+  bool operator==(const LineageEdgeRule&) const = default;
 };
 
 // What must not occur in the lineage, the model itself included.
@@ -27,6 +32,7 @@ struct LineageDeny {
   std::vector<std::string> names;       // patterns with '*'
   std::vector<std::string> keys;        // ids of keys that made an ancestor
   std::vector<std::string> identities;  // people that made an ancestor
+  bool operator==(const LineageDeny&) const = default;
 };
 
 // Licences that the nodes of the lineage may have: SPDX identifiers, compared without regard to
@@ -34,6 +40,7 @@ struct LineageDeny {
 struct LineageLicences {
   std::vector<std::string> allow;  // empty: every licence that is not denied
   std::vector<std::string> deny;
+  bool operator==(const LineageLicences&) const = default;
 };
 
 struct LineageCondition {
@@ -44,6 +51,7 @@ struct LineageCondition {
   LineageDeny deny;
   std::optional<std::uint64_t> max_depth;  // most edges on one path
   std::optional<LineageLicences> licences;
+  bool operator==(const LineageCondition&) const = default;
 };
 
 // Reads a condition that was validated by policy.schema.json. Errors: policy-invalid, with the

@@ -11,6 +11,7 @@ RE2::Options options() {
   options.set_max_mem(static_cast<std::int64_t>(Pattern::kMaxMemory));
   options.set_log_errors(false);
   options.set_never_capture(true);
+  options.set_dot_nl(true);  // else ".*" says nothing of what follows a newline
   return options;
 }
 

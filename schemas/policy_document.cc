@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxLevels = 32;
 constexpr std::size_t kMaxConditions = 1024;
-constexpr JsonLimits kPolicyLimits{1U << 20};
 
 template <typename E, std::size_t N>
 using Names = std::array<std::pair<E, std::string_view>, N>;
@@ -469,7 +468,7 @@ Result<DecisionPoint> decision_point_from(std::string_view name) {
 }
 
 Result<PolicyDocument> parse_policy(ByteView payload) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload, kPolicyLimits));
+  ASSAY_ASSIGN(const Json json, parse_json(payload, JsonLimits{1U << 20}));
   ASSAY_TRY(validate("policy", json));
   PolicyDocument policy;
   policy.name = members::text(json, "name");
@@ -481,6 +480,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   ASSAY_ASSIGN(policy.names, names_from_json(json));
   ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
   ASSAY_TRY(check_relations(policy.require));
+  ASSAY_TRY(mark_sets(policy.require, "/require"));
   return policy;
 }
 

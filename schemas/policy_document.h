@@ -21,6 +21,8 @@
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
 #include "schemas/predicate_test.h"
+#include "schemas/reason.h"
+#include "schemas/reference_set.h"
 #include "schemas/time_window.h"
 
 namespace assay {
@@ -157,12 +159,21 @@ struct AtLeastCondition {
   std::vector<Condition> of;
 };
 
+// Why a condition cannot be judged: no values stand in the place of a reference set that it names.
+struct OpenSet {
+  std::string name;  // of the set
+  Reason code;       // kReferenceSetMissing or kReferenceSetMismatch
+};
+
 struct Condition {
   std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
                ReportCondition, LineageCondition, RequestCondition, WindowCondition, AllCondition,
                AnyCondition, NotCondition, AtLeastCondition>
       kind;
+  // Set by parse_policy() when a list names a set ("set:NAME"); policy/reference_sets.h puts the
+  // values of the set in the place of its name. While it is set, the condition is an error.
+  std::optional<OpenSet> open_set{};
 };
 
 struct PolicyDocument {

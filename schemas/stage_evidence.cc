@@ -8,13 +8,9 @@
 namespace assay {
 
 Json to_json(const StageEvidence& evidence) {
-  Json json = {{"statement", evidence.statement.text()},
-               {"key_id", evidence.key.text()},
-               {"evidence", to_json(evidence.evidence)}};
-  if (!evidence.event_log.empty()) {
-    json["event_log"] = base64_encode(evidence.event_log);
-  }
-  return json;
+  return {{"statement", evidence.statement.text()},
+          {"key_id", evidence.key.text()},
+          {"evidence", to_json(evidence.evidence)}};
 }
 
 Result<StageEvidence> parse_stage_evidence(ByteView payload) {
@@ -26,15 +22,7 @@ Result<StageEvidence> parse_stage_evidence(ByteView payload) {
   if (!evidence) {
     return members::under("/evidence", std::move(evidence).error());
   }
-  auto event_log = base64_decode(members::text(json, "event_log"));
-  if (!event_log) {
-    return members::under("/event_log", std::move(event_log).error());
-  }
-  if (event_log->size() > kMaxEventLogBytes) {
-    return fail(ErrorCode::kLimitExceeded, "an event log has at most 256 KiB", "/event_log");
-  }
-  return StageEvidence{std::move(statement), std::move(key), *std::move(evidence),
-                       *std::move(event_log)};
+  return StageEvidence{std::move(statement), std::move(key), *std::move(evidence)};
 }
 
 }  // namespace assay

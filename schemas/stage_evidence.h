@@ -14,18 +14,16 @@ namespace assay {
 // DSSE payload type. The key named in the payload signs the payload.
 inline constexpr std::string_view kStageEvidencePayloadType =
     "application/vnd.assay.stage-evidence+json";
-inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 
-// JSON: {"statement":ID,"key_id":ID,"evidence":{...},"event_log":BASE64}. The report data of the
-// evidence are those of statement_report_data() (schemas/evidence.h).
+// JSON: {"statement":ID,"key_id":ID,"evidence":{...}}. The report data of the evidence are
+// those of statement_report_data() (schemas/evidence.h).
 struct StageEvidence {
   StatementId statement;
   KeyId key;  // the key that signed the statement
   Evidence evidence;
-  Bytes event_log{};  // kept as it is, judged by nobody; empty: none
 };
 [[nodiscard]] Json to_json(const StageEvidence& evidence);
-// Errors: limit-exceeded for a longer event log; those of validate() and evidence_from_json().
+// Errors: those of validate() and evidence_from_json().
 [[nodiscard]] Result<StageEvidence> parse_stage_evidence(ByteView payload);
 
 }  // namespace assay

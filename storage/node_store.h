@@ -25,6 +25,7 @@ struct ChallengeRow {
   std::string job;  // empty: not bound to a job
   Timestamp expires_at;
   std::optional<Timestamp> used_at;
+  Timestamp issued_at{};  // set by put_challenge()
 };
 
 struct NodeRow {

@@ -202,6 +202,8 @@ struct LogState {
   std::string note;
 };
 
+class LineageReads;
+
 // One consistent view of the store. Not thread-safe; cheap to open.
 class Snapshot : public NodeReads, public PodReads {
  public:
@@ -215,9 +217,11 @@ class Snapshot : public NodeReads, public PodReads {
   // data-loss when there is none.
   [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
   // Returns a counter that rises by one with every new statement of any kind, and by one whenever a
-  // stored statement gets further signatures; and the log index of the newest statement, nullopt
-  // when there is none.
+  // stored statement changes: it gets further signatures or evidence, or its evidence is appraised
+  // again.
   [[nodiscard]] virtual Result<std::uint64_t> statements_version() = 0;
+  // Returns what only lineages read (storage/lineage_reads.h), of this view.
+  [[nodiscard]] virtual LineageReads& lineage() = 0;
   [[nodiscard]] virtual Result<std::optional<LeafIndex>> newest_statement() = 0;
   // Returns, for the manifests with this model name, which key signed which manifest, ascending.
   // Reads only indexes, so thousands of manifests are cheap.
@@ -340,6 +344,11 @@ class Store {
   // Errors: storage when database or anchor cannot be written. After such an error, the effects of
   // `work` may exist all the same; a caller that repeats the write finds them.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
+
+  // Returns a handle on this store for those who answer API servers. While writes of both handles
+  // wait, they take turns: each handle has half of every commit, so neither can keep the other
+  // waiting. The handle lives as long as the store. A store without such shares returns itself.
+  [[nodiscard]] virtual Store& for_admission() { return *this; }
 
   // Returns true when the last write of database and anchor did not fail. After a failure, the
   // result becomes true without a restart once the disk takes writes again.

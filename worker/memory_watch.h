@@ -36,7 +36,7 @@ class MemoryWatch final : public InstanceWatcher {
   void came(const std::shared_ptr<Owner>& owner) override { watch_.came(*owner); }
   void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
   void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
-    watch_.violate({owner->peer().pod, owner->registration().instance}, tensors);
+    watch_.violate(*owner, tensors);
   }
   void yields(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max) override {
     watch_.yield(owner, max);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "attestation/tdx/event_log_parse.h"
 #include "attestation/tdx/quote_parse.h"
 
 namespace assay::attestation {
@@ -190,6 +191,24 @@ class ConfigfsTsm final : public EvidenceProvider {
   [[nodiscard]] std::string_view name() const override { return "configfs-tsm"; }
   [[nodiscard]] std::string_view type() const override { return kTdxEvidence; }
   [[nodiscard]] Result<Json> collateral() override { return Json(nullptr); }
+
+  [[nodiscard]] Result<Bytes> event_log() override {
+    auto area = files_->read(options_.event_log, tdx::kMaxEventLogAreaBytes + 1);
+    if (!area) {
+      return Bytes();
+    }
+    const auto log = tdx::parse_event_log(*area);
+    if (!log) {
+      return fail(ErrorCode::kEvidenceUnavailable,
+                  "the event log of this machine has another form: " + code(log.error()));
+    }
+    if (log->size > kMaxEventLogBytes) {
+      return fail(ErrorCode::kEvidenceUnavailable,
+                  "the event log of this machine has more than 256 KiB");
+    }
+    area->resize(log->size);
+    return std::move(*area);
+  }
 
   [[nodiscard]] Result<Bytes> quote(const ReportDataBytes& report_data) override {
     std::string why;

@@ -16,6 +16,8 @@
 namespace assay::attestation {
 
 inline constexpr std::string_view kTsmReportRoot = "/sys/kernel/config/tsm/report";
+// The log area of ACPI's CCEL table; the kernel lets root read it.
+inline constexpr std::string_view kCcelFile = "/sys/firmware/acpi/tables/data/CCEL";
 
 // The system calls of the provider. An error is the value of errno.
 class TsmFiles {
@@ -36,6 +38,7 @@ struct ConfigfsTsmOptions {
   std::string root{kTsmReportRoot};
   // Called to wait before another attempt at a quote. When empty, the thread sleeps.
   std::function<void(std::chrono::milliseconds)> pause;
+  std::string event_log{kCcelFile};
 };
 
 // Makes the provider. `random` supplies the names of the entries below `root` and must outlive the

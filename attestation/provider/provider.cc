@@ -17,8 +17,10 @@ Result<std::string> EvidenceProvider::platform() {
 
 Result<Evidence> collect_evidence(EvidenceProvider& provider, const ReportDataBytes& report_data) {
   ASSAY_ASSIGN(Bytes quote, provider.quote(report_data));
+  ASSAY_ASSIGN(Bytes event_log, provider.event_log());
   ASSAY_ASSIGN(Json collateral, provider.collateral());
-  return Evidence{std::string(provider.type()), std::move(quote), std::move(collateral)};
+  return Evidence{std::string(provider.type()), std::move(quote), std::move(event_log),
+                  std::move(collateral)};
 }
 
 }  // namespace assay::attestation

@@ -29,13 +29,19 @@ class EvidenceProvider {
   // valid now. A null value means that the verifier must already have the collateral.
   [[nodiscard]] virtual Result<Json> collateral() = 0;
 
+  // Returns the log of what firmware, boot loader and kernel measured since this machine started,
+  // without padding; empty where the machine has none, or this process may not read it. Errors:
+  // evidence-unavailable for a log that is malformed or longer than kMaxEventLogBytes.
+  [[nodiscard]] virtual Result<Bytes> event_log() = 0;
+
   // Returns the platform that evidence of this machine names: the PPID in lowercase hex, as in
   // AppraisedEvidence (evidence_verifier.h). No signature is verified. The default implementation
   // reads the platform from a quote whose report data is zero. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform();
 };
 
-// Calls quote() and collateral(), and returns both in the form that documents contain.
+// Calls quote(), event_log() and collateral(), and returns the three in the form that documents
+// contain.
 [[nodiscard]] Result<Evidence> collect_evidence(EvidenceProvider& provider,
                                                 const ReportDataBytes& report_data);
 

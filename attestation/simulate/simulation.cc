@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "attestation/simulate/writer.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation::tdx {
@@ -154,9 +155,7 @@ TdReport make_report(ByteView seed) {
   report.tdattributes = {0, 0, 0, 0x10};
   report.xfam = {0xe7};
   report.mrtd = derive<48>(seed, "mrtd");
-  for (std::size_t i = 0; i < report.rtmr.size(); ++i) {
-    report.rtmr[i] = derive<48>(seed, "rtmr" + std::to_string(i));
-  }
+  report.rtmr = registers_of(valid_boot(seed));
   return report;
 }
 
@@ -168,22 +167,6 @@ QeReport make_qe(ByteView seed) {
   qe.isvsvn = 4;
   return qe;
 }
-
-// Little-endian output.
-class Writer {
- public:
-  void bytes(ByteView bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
-  void zeros(std::size_t count) { out_.insert(out_.end(), count, std::uint8_t{0}); }
-  void number(std::uint64_t value, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) {
-      out_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-    }
-  }
-  [[nodiscard]] Bytes take() { return std::move(out_); }
-
- private:
-  Bytes out_;
-};
 
 Bytes write_report(const TdReport& report, BodyType type) {
   Writer out;
@@ -311,6 +294,7 @@ SimulationSpec valid_simulation(ByteView seed, Timestamp now) {
                   second + days(29),       {},
                   std::string(kPckCaKey),  false};
   spec.quote.report = make_report(seed);
+  spec.event_log = valid_boot(seed);
   spec.quote.qe = make_qe(seed);
   const auto auth_data = derive<32>(seed, "qe authentication data");
   spec.quote.qe_auth_data.assign(auth_data.begin(), auth_data.end());
@@ -369,8 +353,8 @@ Bytes make_quote(const QuoteSpec& spec, ByteView seed, std::string_view pck_chai
 Simulation simulate(const SimulationSpec& spec) {
   Bytes root = make_certificate(spec.root, spec.seed);
   Collateral collateral = make_collateral(spec, root);
-  return {make_quote(spec.quote, spec.seed, make_pck_chain(spec)), std::move(collateral),
-          std::move(root)};
+  return {make_quote(spec.quote, spec.seed, make_pck_chain(spec)), make_event_log(spec.event_log),
+          std::move(collateral), std::move(root)};
 }
 
 }  // namespace assay::attestation::tdx

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "attestation/simulate/event_log.h"
 #include "attestation/simulate/pki.h"
 #include "attestation/tdx/collateral.h"
 #include "attestation/tdx/pck_extension.h"
@@ -62,6 +64,7 @@ struct SimulationSpec {
   std::string tcb_info_signer{kTcbSigningKey};
   std::string qe_identity_signer{kTcbSigningKey};
   QuoteSpec quote;
+  std::vector<EventSpec> event_log;  // its replay is RTMR0 to RTMR3 of a valid quote
 };
 
 // Returns a valid specification. Its collateral was issued a day before `now` and is valid until 29
@@ -72,6 +75,7 @@ struct SimulationSpec {
 
 struct Simulation {
   Bytes quote;
+  Bytes event_log;
   Collateral collateral;
   Bytes root;  // DER: the anchor to configure
 };

@@ -23,6 +23,10 @@ class TdxSimulator final : public Simulator {
     return tdx::make_quote(spec.quote, spec.seed, tdx::make_pck_chain(spec));
   }
 
+  [[nodiscard]] Result<Bytes> event_log() override {
+    return tdx::make_event_log(specification().event_log);
+  }
+
   [[nodiscard]] Result<Json> collateral() override {
     return to_json(tdx::simulate(specification()).collateral);
   }

@@ -137,7 +137,8 @@ Result<AppraisalPolicy> parse_appraisal_policy(const Json& json) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"accept_tcb_status", "min_tcb_evaluation_data_number", "allow_evaluation_number_mismatch",
        "rejected_advisories", "tcb_grace_seconds", "allow_debug", "require_sept_ve_disable",
-       "allow_service_td", "reference_values", "platform_allow_list", "require_event_log"});
+       "allow_service_td", "reference_values", "platform_allow_list", "require_event_log",
+       "require_event_log_rtmr3"});
   if (!json.is_object()) {
     return fail(ErrorCode::kSchemaViolation, "an appraisal policy is a JSON object");
   }
@@ -153,6 +154,7 @@ Result<AppraisalPolicy> parse_appraisal_policy(const Json& json) {
   ASSAY_TRY(read_flag(json, "require_sept_ve_disable", policy.require_sept_ve_disable));
   ASSAY_TRY(read_flag(json, "allow_service_td", policy.allow_service_td));
   ASSAY_TRY(read_flag(json, "require_event_log", policy.require_event_log));
+  ASSAY_TRY(read_flag(json, "require_event_log_rtmr3", policy.require_event_log_rtmr3));
   ASSAY_TRY(read_references(json, policy));
   ASSAY_TRY(
       read_values(json, "platform_allow_list", "platform_allow_list", policy.platform_allow_list));
@@ -190,7 +192,8 @@ Json to_json(const AppraisalPolicy& policy) {
           {"allow_service_td", policy.allow_service_td},
           {"reference_values", std::move(references)},
           {"platform_allow_list", std::move(platforms)},
-          {"require_event_log", policy.require_event_log}};
+          {"require_event_log", policy.require_event_log},
+          {"require_event_log_rtmr3", policy.require_event_log_rtmr3}};
 }
 
 std::vector<std::string> not_constrained(const AppraisalPolicy& policy) {

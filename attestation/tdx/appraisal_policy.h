@@ -50,7 +50,10 @@ struct AppraisalPolicy {
   std::array<References, kReferenceCount> reference_values;
   // PPIDs or platform instance ids of the allowed platforms; empty: not constrained.
   std::vector<std::array<std::uint8_t, 16>> platform_allow_list;
-  bool require_event_log = false;  // true refuses all evidence: event logs are not supported yet
+  bool require_event_log = false;  // true: evidence without an event log is refused
+  // True: the log must explain RTMR3 too, and there must be one. Software in the TD may extend
+  // RTMR3 at any time without an event, so honest guests may fail.
+  bool require_event_log_rtmr3 = false;
 
   [[nodiscard]] const References& references(Reference reference) const;
 };

@@ -81,15 +81,36 @@ Checked<RevocationList> parse_hex_crl(const std::string& hex, const CrlErrors& e
   return parse_crl(*der, errors);
 }
 
-// The PCK CA that issued the CRL, when the bundle's chain shows it to be genuine.
-CertificatePtr find_pck_ca(const std::string& pem, const TrustAnchor& anchor,
-                           const RevocationList& root_crl, const RevocationList& pck_crl) {
-  const auto chain = open_pck_ca_chain(pem, anchor.certificate());
-  if (!chain || is_revoked(root_crl, *chain->front()) ||
-      !check_crl_issuer(pck_crl, *chain->front(), kPckCrlErrors)) {
-    return nullptr;
+// The chain of a PCK CA; empty when the bundle has none. A chain that is there must be right:
+// damage that nobody minds hides that somebody changed the bundle.
+Checked<Chain> authenticate_pck_ca(const std::string& pem, const TrustAnchor& anchor,
+                                   const RevocationList& root_crl) {
+  if (pem.empty()) {
+    return Chain{};
   }
-  return chain->front();
+  auto chain = open_pck_ca_chain(pem, anchor.certificate());
+  if (!chain) {
+    Failure& why = chain.error();
+    return reject(TdxError::kPckCrlChain, std::move(why.expected), std::move(why.actual),
+                  std::string(name(why.error)));
+  }
+  if (is_revoked(root_crl, *chain->front())) {
+    return reject(TdxError::kPckCertRevoked, "not revoked", chain->front()->common_name);
+  }
+  return chain;
+}
+
+// Adds to the record of the chain under which CA the CRL is checked. Returns the CA of the chain
+// when it issued the CRL; null: each quote's own CA must have.
+CertificatePtr issuer_of_pck_crl(const Chain& chain, const RevocationList& pck_crl, Check& check) {
+  if (!chain.empty() && check_crl_issuer(pck_crl, *chain.front(), kPckCrlErrors)) {
+    check.actual = chain.front()->common_name;
+    return chain.front();
+  }
+  check.actual = chain.empty() ? "no chain" : "a chain of " + chain.front()->common_name;
+  check.actual += "; the CRL is checked under the CA of each quote";
+  check.outcome = chain.empty() ? CheckOutcome::kNotConstrained : CheckOutcome::kPass;
+  return nullptr;
 }
 
 // Records one step and hands its value on.
@@ -129,7 +150,8 @@ void intersect_all(AuthenticatedCollateral::Parts& parts) {
   intersect(parts, parts.pck_crl.this_update, parts.pck_crl.next_update);
   intersect(parts, parts.tcb_info.issued, parts.tcb_info.next_update);
   intersect(parts, parts.qe_identity.issued, parts.qe_identity.next_update);
-  for (const Chain* chain : {&parts.tcb_info_chain, &parts.qe_identity_chain}) {
+  for (const Chain* chain :
+       {&parts.pck_crl_chain, &parts.tcb_info_chain, &parts.qe_identity_chain}) {
     for (const CertificatePtr& certificate : *chain) {
       intersect(parts, certificate->not_before, certificate->not_after);
     }
@@ -214,13 +236,20 @@ Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& colla
   if (!qe_identity) {
     return std::unexpected(qe_identity.error());
   }
-  CertificatePtr pck_ca = find_pck_ca(collateral.pck_crl_issuer_chain, anchor, *root_crl, *pck_crl);
+  auto pck_crl_chain =
+      record(checks, "pck-crl-chain", "QVL 4.1.2.4.6",
+             authenticate_pck_ca(collateral.pck_crl_issuer_chain, anchor, *root_crl));
+  if (!pck_crl_chain) {
+    return std::unexpected(pck_crl_chain.error());
+  }
+  CertificatePtr pck_ca = issuer_of_pck_crl(*pck_crl_chain, *pck_crl, checks.back());
   auto parts = std::make_unique<AuthenticatedCollateral::Parts>(
       AuthenticatedCollateral::Parts{anchor,
                                      digest_of(collateral),
                                      std::move(*root_crl),
                                      std::move(*pck_crl),
                                      std::move(pck_ca),
+                                     std::move(*pck_crl_chain),
                                      std::move(*tcb_info_chain),
                                      std::move(*qe_chain),
                                      std::move(*tcb_info),

@@ -73,9 +73,11 @@ class AuthenticatedCollateral {
 
 // Verifies everything in `collateral` that does not depend on a quote or on time. First verifies
 // the root CRL. Then verifies TCB info and QE identity: the signing chain, its revocation, the
-// signature over the exact bytes, and the content. Parses the PCK CRL, and verifies it when its
-// issuer chain leads to the anchor. Otherwise verify() (verify.h) checks the PCK CRL under the PCK
-// CA in the quote. Appends each check to `checks` and ends at the first check that fails.
+// signature over the exact bytes, and the content. Parses the PCK CRL. Its
+// issuer chain, if there is one (the text is not empty), must be a genuine chain to the anchor.
+// When its CA did not issue the PCK CRL, or there is no chain, verify() (verify.h) checks the PCK
+// CRL under the PCK CA in the quote. Appends each check to `checks` and ends at the first check
+// that fails.
 [[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
                                                                        const TrustAnchor& anchor,
                                                                        std::vector<Check>& checks);

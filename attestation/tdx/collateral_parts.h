@@ -12,10 +12,10 @@ struct AuthenticatedCollateral::Parts {
   Digest digest;
   RevocationList root_crl;
   RevocationList pck_crl;
-  // The PCK CA under which pck_crl was verified. It was itself verified under the anchor and is not
-  // revoked. Null when the issuer chain in the collateral fails these checks. In this case verify()
-  // checks the PCK CRL under the PCK CA of each quote.
+  // The PCK CA under which pck_crl was verified. Null when the collateral has no chain of the CA
+  // that issued it. In this case verify() checks the PCK CRL under the PCK CA of each quote.
   CertificatePtr pck_ca;
+  Chain pck_crl_chain;  // of a PCK CA, verified under the anchor; empty: the collateral has none
   Chain tcb_info_chain;
   Chain qe_identity_chain;
   TcbInfo tcb_info;

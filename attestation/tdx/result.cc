@@ -138,6 +138,7 @@ Json to_json(const AppraisalResult& result) {
           {"tcb", tcb_json(result)},
           {"measurements", measurements_json(result)},
           {"platform", platform_json(result.platform)},
+          {"event_log", result.event_log ? to_json(*result.event_log) : Json(nullptr)},
           {"valid_from", time_or_null(result.valid_from)},
           {"valid_until", time_or_null(result.valid_until)},
           {"anchor", text_or_null(result.anchor)},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attestation/tdx/error.h"
+#include "attestation/tdx/event_log.h"
 #include "attestation/tdx/quote_parse.h"
 #include "attestation/tdx/tcb_evaluate.h"
 #include "schemas/core/clock.h"
@@ -67,6 +68,7 @@ struct AppraisalResult {
   std::optional<std::array<std::uint8_t, 6>> tcb_info_fmspc;
   std::optional<std::uint32_t> tcb_evaluation_number;
   std::optional<std::uint32_t> qe_evaluation_number;
+  std::optional<ReplayedLog> event_log;  // present when a log was there and its replay is right
   // The period in which all certificates, CRLs and documents used are valid.
   std::optional<Timestamp> valid_from;
   std::optional<Timestamp> valid_until;

@@ -6,6 +6,7 @@
 
 #include "attestation/tdx/collateral_parts.h"
 #include "attestation/tdx/ecdsa.h"
+#include "attestation/tdx/event_log.h"
 #include "attestation/tdx/pck_chain.h"
 #include "attestation/tdx/td_policy.h"
 #include "schemas/core/sha.h"
@@ -79,6 +80,7 @@ class Verification {
   bool appraise_references();
 
   StepResult open_pck();
+  StepResult check_pck_crl_chain_time();
   StepResult check_pck_crl();
   StepResult check_revocation();
   StepResult check_document_time(Timestamp issued, Timestamp next_update, const Chain& chain,
@@ -91,7 +93,7 @@ class Verification {
   StepResult check_revoked();
   StepResult check_allow_list();
   StepResult check_report_data();
-  StepResult check_event_log();
+  StepResult replay_event_log();
   StepResult check_status();
 
   bool step(std::string_view id, std::string_view spec, StepResult outcome) {
@@ -114,10 +116,20 @@ bool Verification::verify_chain() {
          step("pck-chain", "QVL 4.1.2.4.5", open_pck()) &&
          step("pck-chain-time", "QVL 4.1.2.4.5",
               plain(check_chain_time(pck_->certificates, context_.now, kPckErrors))) &&
+         step("pck-crl-chain-time", "QVL 4.1.2.4.6", check_pck_crl_chain_time()) &&
          step("pck-crl", "QVL 4.1.2.4.6", check_pck_crl()) &&
          step("pck-crl-time", "RFC 5280 6.3.3 (c)",
               plain(check_crl_time(parts_.pck_crl, context_.now, kPckCrlErrors))) &&
          step("pck-revocation", "QVL 4.1.2.4.6", check_revocation());
+}
+
+StepResult Verification::check_pck_crl_chain_time() {
+  if (auto outcome = check_chain_time(parts_.pck_crl_chain, context_.now, kPckErrors); !outcome) {
+    Failure& why = outcome.error();
+    return reject(TdxError::kPckCrlChain, std::move(why.expected), std::move(why.actual),
+                  std::string(name(why.error)));
+  }
+  return Compared{};
 }
 
 StepResult Verification::open_pck() {
@@ -139,7 +151,7 @@ StepResult Verification::open_pck() {
   return Compared{parts_.anchor.digest().text(), pck_->ca()->common_name};
 }
 
-// The CRL is that of this chain's CA. One that came with its own genuine CA was verified then.
+// The CRL is that of this chain's CA. One that came with its own chain was verified then.
 StepResult Verification::check_pck_crl() {
   if (pck_->ca() == parts_.pck_ca) {
     return Compared{};
@@ -290,7 +302,7 @@ bool Verification::appraise() {
          appraise_references() &&
          step("platform", "policy platform_allow_list", check_allow_list()) &&
          step("report-data", "caller's expected report data", check_report_data()) &&
-         step("event-log", "policy require_event_log", check_event_log()) &&
+         step("event-log", "TCG PFP 10, policy require_event_log", replay_event_log()) &&
          step("tcb-status", "policy accept_tcb_status", check_status());
 }
 
@@ -335,12 +347,23 @@ StepResult Verification::check_report_data() {
   return Compared{actual, actual};
 }
 
-// Event logs are not among the inputs yet, so a policy that needs one cannot be satisfied.
-StepResult Verification::check_event_log() {
-  if (context_.policy.require_event_log) {
-    return reject(TdxError::kEventlogMissing, "an event log", "none");
+StepResult Verification::replay_event_log() {
+  const AppraisalPolicy& policy = context_.policy;
+  const bool with_rtmr3 = policy.require_event_log_rtmr3;
+  if (context_.event_log.empty()) {
+    if (policy.require_event_log || with_rtmr3) {
+      return reject(TdxError::kEventlogMissing, "an event log", "none");
+    }
+    return Compared{{}, {}, CheckOutcome::kNotConstrained};
   }
-  return Compared{{}, {}, CheckOutcome::kNotConstrained};
+  auto log = check_event_log(context_.event_log, quote_.report, with_rtmr3);
+  if (!log) {
+    return std::unexpected(std::move(log).error());
+  }
+  const std::string registers = log->explains_rtmr3 ? "rtmr0 to rtmr3" : "rtmr0 to rtmr2";
+  const std::string events = std::to_string(log->events) + " events";
+  result_.event_log = std::move(*log);
+  return Compared{registers, events};
 }
 
 StepResult Verification::check_status() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification of a TDX quote: a pure function of evidence, collateral (collateral.h), trust
-// anchors (trust_anchor.h), time, expected report data and appraisal policy. Uses no clock, network
-// or state; safe on any thread.
+// Verification of a TDX quote: a pure function of evidence (quote and event log), collateral
+// (collateral.h), trust anchors (trust_anchor.h), time, expected report data and appraisal policy.
+// Uses no clock, network or state; safe on any thread.
 //
 // The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
 // verification", sections 4.1.2.4 and 4.1.2.5). After them follow checks that QVL does not make but
@@ -37,11 +37,13 @@ class ReportDataExpectation {
   std::optional<ReportData> value_;
 };
 
-// The inputs of verify() besides quote, collateral and anchors. Borrows the policy.
+// The inputs of verify() besides quote, collateral and anchors. Borrows the policy and the log.
 struct VerifyContext {
   Timestamp now;
   ReportDataExpectation report_data;
   const AppraisalPolicy& policy;
+  // Empty: the evidence has none. A log that is there must replay, whatever the policy asks for.
+  ByteView event_log{};
 };
 
 // Verifies `quote` against `collateral`, which authenticate_collateral() returned, under the anchor

@@ -113,17 +113,18 @@ std::string verdict_of(const Json& item, const char* member) {
 
 Table items_table(ImpactOver over, const Json& answer) {
   const bool pods = over == ImpactOver::kPods;
-  Table table(pods ? std::vector<std::string>{"POD", "NODE", "NOW", "WOULD BE", "WHY", "SEEN"}
-                   : std::vector<std::string>{"DECISION", "NAMESPACE", "WAS", "WOULD BE", "WHY",
-                                              "EVALUATED"});
+  Table table(pods ? std::vector<std::string>{"POD", "NODE", "NOW", "WOULD BE", "SEEN", "WHY"}
+                   : std::vector<std::string>{"DECISION", "NAMESPACE", "WAS", "WOULD BE",
+                                              "EVALUATED", "WHY"});
   for (const Json& item : list_at(answer, "items")) {
     const std::string first = pods ? text_at(item, "cluster") + "/" + text_at(item, "namespace") +
                                          "/" + text_at(item, "name")
                                    : text_at(item, "id");
     table.row({first, text_at(item, pods ? "node" : "namespace"), verdict_of(item, "before"),
-               verdict_of(item, "after"), causes_text(item),
+               verdict_of(item, "after"),
                pods ? text_at(item, "state") + " " + text_at(item, "last_seen")
-                    : text_at(item, "evaluated_at")});
+                    : text_at(item, "evaluated_at"),
+               causes_text(item)});
   }
   return table;
 }
@@ -181,6 +182,13 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
              std::to_string(number_at(answer, "allowed")) + " would be allowed, on " +
              counted(list_at(answer, "nodes").size(), "node") + ", with " +
              counted(list_at(answer, "models").size(), "model"));
+  if (number_at(answer, "examined") == 0) {
+    message(context,
+            over == ImpactOver::kPods
+                ? "No pod is known: the webhooks admitted none. With --since 7d, decisions of "
+                  "the last week are judged instead."
+                : "No decision was made in this time, so nothing was compared.");
+  }
 }
 
 Result<std::string> time_since(const std::string& text, Timestamp now) {

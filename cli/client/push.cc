@@ -14,6 +14,7 @@ Result<Json> push_document(client::Api& api, const LoadedDocument& document, Byt
     case PayloadKind::kStageEvidence:
       return api.post("/v1/attestations", envelope, client::kEnvelopeType);
     case PayloadKind::kPolicy:
+    case PayloadKind::kReferenceSet:
       return api.post("/v1/policies", envelope, client::kEnvelopeType);
     case PayloadKind::kTrustChange:
       return api.post("/v1/trust/changes", envelope, client::kEnvelopeType);

@@ -19,9 +19,9 @@ namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames = {
-    "manifest", "attestation", "policy", "policy-approval", "trust-change", "stage-evidence",
-    "decision", "withdrawal",  "other"};
+constexpr std::array<std::string_view, 10> kNames = {
+    "manifest",     "attestation",    "policy",   "reference-set", "policy-approval",
+    "trust-change", "stage-evidence", "decision", "withdrawal",    "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
@@ -73,6 +73,9 @@ std::string_view guess_type(const Json& json) {
   if (has_members(json, {"statement", "reason", "text"})) {
     return kWithdrawalPayloadType;
   }
+  if (has_members(json, {"kind", "values", "version"})) {
+    return kReferenceSetPayloadType;
+  }
   if (has_members(json, {"require", "match", "mode"}) ||
       has_members(json, {"require", "version"})) {
     return kPolicyPayloadType;
@@ -112,6 +115,10 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
   if (type == kPolicyPayloadType) {
     ASSAY_TRY(parse_policy(payload));
     return PayloadKind::kPolicy;
+  }
+  if (type == kReferenceSetPayloadType) {
+    ASSAY_TRY(parse_reference_set(payload));
+    return PayloadKind::kReferenceSet;
   }
   if (type == kPolicyApprovalPayloadType) {
     ASSAY_TRY(parse_policy_approval(payload));

@@ -20,6 +20,7 @@ enum class PayloadKind : std::uint8_t {
   kManifest,
   kAttestation,  // any other in-toto statement
   kPolicy,
+  kReferenceSet,
   kPolicyApproval,
   kTrustChange,
   kStageEvidence,

@@ -154,8 +154,11 @@ std::string flag_of(const Difference& one) {
   return one.path.ends_with(']') ? list_flag(one) : scalar_flag(one);
 }
 
+bool is_set(const Json& document) { return document.contains("values"); }
+
 std::string title_of(const Json& policy) {
-  return "policy " + quoted(policy.value("name", Json())) + " version " +
+  return std::string(is_set(policy) ? "reference set " : "policy ") +
+         quoted(policy.value("name", Json())) + " version " +
          quoted(policy.value("version", Json()));
 }
 
@@ -196,7 +199,9 @@ void say_condition(const Json& condition, std::size_t depth, std::size_t limit,
 std::vector<ReviewChange> changes_of(const Json& before, const Json& after) {
   std::vector<ReviewChange> changes;
   for (const Difference& one : differences(before, after)) {
-    changes.push_back({one.path, one.before, one.after, flag_of(one)});
+    const std::string flag =
+        is_set(after) ? "every policy that names the set is judged by it" : flag_of(one);
+    changes.push_back({one.path, one.before, one.after, flag});
   }
   return changes;
 }
@@ -207,17 +212,33 @@ void compare_policies(const Json& document, const InForce& in_force, Review& rev
   }
   const Json& before = *in_force.policy;
   if (before.is_null()) {
-    review.against = "nothing: no policy " + quoted(document.value("name", Json())) +
-                     " is in force, says " + in_force.source;
+    review.against = std::string("nothing: no ") + (is_set(document) ? "set " : "policy ") +
+                     quoted(document.value("name", Json())) + " is in force, says " +
+                     in_force.source;
     return;
   }
   review.against = title_of(before) + ", in force, says " + in_force.source;
   review.changes = changes_of(before, document);
 }
 
+Review review_set(const Json& document, const InForce& in_force, bool all) {
+  Review review;
+  review.title = title_of(document);
+  const Json& values = list_of(document, "values");
+  review.says.push_back(std::to_string(values.size()) + " " + text_of(document, "kind"));
+  for (const std::string& line : leaves(document, "", all ? SIZE_MAX : kShownItems)) {
+    review.says.push_back(line.starts_with('.') ? line.substr(1) : line);
+  }
+  compare_policies(document, in_force, review);
+  return review;
+}
+
 }  // namespace
 
 Review review_policy(const Json& document, const InForce& in_force, bool all) {
+  if (is_set(document)) {
+    return review_set(document, in_force, all);
+  }
   const std::size_t limit = all ? SIZE_MAX : kShownItems;
   Review review;
   review.title = title_of(document);

@@ -48,7 +48,8 @@ inline constexpr std::size_t kShownItems = 12;
 
 [[nodiscard]] Result<Review> review(const Payload& payload, const InForce& in_force, bool all);
 
-// Review one kind of document each. `document` is the payload.
+// Review one kind of document each. `document` is the payload. review_policy() and
+// review_approval() take reference sets, too.
 [[nodiscard]] Review review_policy(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_approval(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_trust_change(const Json& document, const InForce& in_force, bool all);

@@ -11,6 +11,7 @@
 #include "client/files.h"
 #include "schemas/lifecycle.h"
 #include "schemas/policy_document.h"
+#include "schemas/reference_set.h"
 
 namespace assay::cli {
 
@@ -52,6 +53,11 @@ Result<InForce> from_file(const Payload& payload, const std::string& file) {
   InForce in_force;
   in_force.source = file;
   switch (payload.kind) {
+    case PayloadKind::kReferenceSet: {
+      ASSAY_ASSIGN(Json set, load_payload(file, PayloadKind::kReferenceSet));
+      in_force.policy.emplace(std::move(set));
+      break;
+    }
     case PayloadKind::kPolicy:
     case PayloadKind::kPolicyApproval: {
       ASSAY_ASSIGN(Json policy, load_payload(file, PayloadKind::kPolicy));
@@ -87,6 +93,12 @@ Result<Json> fetch_document(Api& api, const std::string& route, const std::strin
   JsonLimits limits;
   limits.max_bytes = envelope.payload.size();
   return parse_json(envelope.payload, limits);
+}
+
+// The name under which a policy or a reference set is in force.
+std::string row_name(const Json& document) {
+  const std::string name = text_at(document, "name");
+  return document.contains("values") ? set_entry(name) : name;
 }
 
 // The policy in force under a name; null when there is none.
@@ -143,15 +155,15 @@ Result<Json> fetch_earlier(Api& api, const Payload& payload) {
 Result<InForce> from_service(Api& api, const Payload& payload) {
   InForce in_force;
   in_force.source = "the service";
-  if (payload.kind == PayloadKind::kPolicy) {
+  if (payload.kind == PayloadKind::kPolicy || payload.kind == PayloadKind::kReferenceSet) {
     ASSAY_ASSIGN(const Json document, json_of(payload));
-    ASSAY_ASSIGN(Json policy, fetch_active(api, text_at(document, "name")));
+    ASSAY_ASSIGN(Json policy, fetch_active(api, row_name(document)));
     in_force.policy.emplace(std::move(policy));
   } else if (payload.kind == PayloadKind::kPolicyApproval) {
     ASSAY_ASSIGN(const PolicyApproval approval, parse_policy_approval(payload.bytes));
     ASSAY_ASSIGN(Json approved, fetch_document(api, "/v1/policies", approval.policy.text()));
     in_force.approved.emplace(std::move(approved));
-    ASSAY_ASSIGN(Json policy, fetch_active(api, text_at(*in_force.approved, "name")));
+    ASSAY_ASSIGN(Json policy, fetch_active(api, row_name(*in_force.approved)));
     in_force.policy.emplace(std::move(policy));
     ASSAY_ASSIGN(const Json known, api.get("/v1/trust"));
     in_force.policy_epoch = number_at(known.value("epochs", Json::object()), "policy");
@@ -211,8 +223,6 @@ void add_changes(const Review& review, bool all, std::vector<std::string>& lines
   }
 }
 
-bool on_a_terminal() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
-
 bool ask() {
   std::fputs("Sign this? [y/N] ", stderr);
   std::fflush(stderr);
@@ -221,6 +231,8 @@ bool ask() {
 }
 
 }  // namespace
+
+bool on_a_terminal() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
 void add_review_options(const Command& verb, ReviewFlags& flags) {
   verb.option("--against", flags.against, "FILE",

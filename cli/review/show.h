@@ -19,6 +19,9 @@ struct ReviewFlags {
   ConnectionFlags connection;
 };
 
+// Returns whether somebody can be asked: standard input and standard error are a terminal.
+[[nodiscard]] bool on_a_terminal();
+
 // Adds --against, --document, --all and the options of the connection.
 void add_review_options(const Command& verb, ReviewFlags& flags);
 

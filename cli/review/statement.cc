@@ -262,6 +262,7 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
   ASSAY_ASSIGN(const Json document, parse_json(payload.bytes, limits));
   switch (payload.kind) {
     case PayloadKind::kPolicy:
+    case PayloadKind::kReferenceSet:
       made = review_policy(document, in_force, all);
       break;
     case PayloadKind::kPolicyApproval:

@@ -10,8 +10,10 @@
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/verbs/attest_evidence.h"
+#include "cli/verbs/attest_verify.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
+#include "schemas/challenge.h"
 #include "schemas/checkpoint.h"
 #include "schemas/lifecycle.h"
 
@@ -19,6 +21,7 @@ namespace assay::cli {
 
 namespace {
 
+constexpr std::uint64_t kMaxChallenge = 8192;   // bytes
 constexpr std::uint64_t kMaxCheckpoint = 8192;  // bytes, as the schema of statements has them
 
 struct CreateOptions {
@@ -30,6 +33,7 @@ struct CreateOptions {
   std::vector<std::string> parameters;
   std::string comment;
   std::string checkpoint;
+  std::string challenge;
   std::string out;
   SigningFlags signing;
   StageEvidenceFlags evidence;
@@ -73,13 +77,31 @@ Status read_metric(const std::string& text, std::map<std::string, Metric>& metri
                                               : misspelled("The metric is given twice", text);
 }
 
-// role=digest or role:name=digest
+// role=FILE or role:name=FILE, with the manifest of what went in.
+Result<LifecycleInput> read_input_file(const std::string& head, const std::string& file) {
+  const std::size_t colon = head.find(':');
+  const std::string name = colon == std::string::npos ? "" : head.substr(colon + 1);
+  ASSAY_ASSIGN(const Subject subject, read_subject(file, name));
+  LifecycleInput input;
+  input.role = head.substr(0, colon);
+  input.name = subject.name;
+  input.digest = subject.digest;
+  return input;
+}
+
+// role=digest or role:name=digest, or a file in the place of the digest
 Result<LifecycleInput> read_input(const std::string& text) {
   const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals != 0 && client::file_exists(text.substr(equals + 1))) {
+    return read_input_file(text.substr(0, equals), text.substr(equals + 1));
+  }
   const std::size_t value = text.rfind(':');
   if (equals == std::string::npos || equals == 0 || value == std::string::npos || value < equals ||
       value + 1 == text.size()) {
-    return misspelled("An input is written as role=algorithm:hex or role:name=algorithm:hex", text);
+    return misspelled(
+        "An input is written as role=algorithm:hex, role:name=algorithm:hex or role=FILE with "
+        "a manifest",
+        text);
   }
   const std::string head = text.substr(0, equals);
   const std::size_t colon = head.find(':');
@@ -102,6 +124,17 @@ Status read_parameter(const std::string& text, Json& parameters) {
   return {};
 }
 
+// The nonce in a file that "attest challenge" wrote.
+Result<Nonce> read_challenge(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, kMaxChallenge));
+  ASSAY_ASSIGN(const Json json, parse_json(bytes));
+  ASSAY_ASSIGN(const Challenge challenge, challenge_from_json(json));
+  if (challenge.purpose != ChallengePurpose::kStatement) {
+    return fail(ErrorCode::kChallengeMismatch, "The challenge is not for a statement", path);
+  }
+  return challenge.nonce;
+}
+
 Result<Statement> statement_from(const CreateOptions& options) {
   Lifecycle lifecycle;
   lifecycle.stage = options.stage;
@@ -110,6 +143,10 @@ Result<Statement> statement_from(const CreateOptions& options) {
     ASSAY_ASSIGN(const Bytes note, client::read_file(options.checkpoint, kMaxCheckpoint));
     ASSAY_TRY(parse_checkpoint(as_text(note)));
     lifecycle.freshness = Json{{"checkpoint", as_text(note)}};
+  }
+  if (!options.challenge.empty()) {
+    ASSAY_ASSIGN(const Nonce nonce, read_challenge(options.challenge));
+    lifecycle.freshness = Json{{"challenge", text(nonce)}};
   }
   std::vector<Subject> subjects;
   for (const std::string& text : options.subjects) {
@@ -136,6 +173,9 @@ Result<Statement> statement_from(const CreateOptions& options) {
 
 Result<Exit> create(const Context& context, const CreateOptions& options) {
   ASSAY_TRY(check_stage_evidence_flags(options.evidence, options.signing));
+  if (!options.checkpoint.empty() && !options.challenge.empty()) {
+    return fail(ErrorCode::kUsage, "Give --checkpoint or --challenge: one of them is enough");
+  }
   ASSAY_ASSIGN(const Statement statement, statement_from(options));
   ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
   ASSAY_TRY(write_stage_evidence(context, statement, options.signing, options.evidence));
@@ -148,6 +188,7 @@ Result<Exit> create(const Context& context, const CreateOptions& options) {
 struct VerifyOptions {
   std::string file;
   TrustFlags trust;
+  StageVerifyFlags stage;
 };
 
 // Enough signers must be allowed to speak about every subject, each by its name. Who may speak
@@ -176,6 +217,15 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
   // The keys first: without any, nothing else matters.
   const Result<LoadedDocument> document = read_document(bytes);
+  if (document && document->payload.kind == PayloadKind::kStageEvidence) {
+    return verify_stage_evidence(context, *document, options.stage, options.trust);
+  }
+  if (options.stage.given()) {
+    return fail(
+        ErrorCode::kUsage,
+        "--statement, --appraisal and --collateral are for stage evidence, and this is none",
+        options.file);
+  }
   const Result<Statement> statement =
       document ? statement_of(document->payload) : std::unexpected(document.error());
   std::string stage;
@@ -225,8 +275,10 @@ void add_create(const Command& group, Context& context) {
               "what came out of it: artifact id, or a file with its manifest; may be given again");
   verb.required();
   verb.option("--name", options->name, "NAME", "name of the model; needed with an artifact id");
-  verb.option("--input", options->inputs, "ROLE[:NAME]=DIGEST",
-              "what went in: dataset, base-model, adapter, code or config; may be given again");
+  verb.option(
+      "--input", options->inputs, "ROLE[:NAME]=DIGEST|FILE",
+      "what went in: dataset, base-model, adapter, code or config, by its digest or the file "
+      "with its manifest; may be given again");
   verb.option("--metric", options->metrics, "NAME=NUMBER[:UNIT]",
               "a measured value; may be given again");
   verb.option("--parameter", options->parameters, "NAME=VALUE",
@@ -235,6 +287,9 @@ void add_create(const Command& group, Context& context) {
   verb.option("--checkpoint", options->checkpoint, "FILE",
               "newest checkpoint of the log, from 'assay log checkpoint': shows that the statement "
               "was made after it");
+  verb.option("--challenge", options->challenge, "FILE",
+              "challenge of the service, from 'assay attest challenge': shows the same; push the "
+              "statement soon, as the one who asked for it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_signing_options(verb, options->signing, false);
   add_stage_evidence_options(verb, options->evidence);
@@ -256,20 +311,61 @@ void add_create(const Command& group, Context& context) {
 
 void add_verify(const Command& group, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  const Command verb = group.add("verify", "Check who signed a statement");
-  verb.argument("FILE", options->file, "signed statement");
+  const Command verb = group.add("verify", "Check who signed a statement, or its evidence");
+  verb.argument("FILE", options->file, "signed statement, or stage evidence of one");
   add_trust_options(verb, options->trust);
+  add_stage_verify_options(verb, options->stage);
   verb.example("assay attest verify evaluation.json --key evaluator.pem.pub",
                "verify with a key that you trust");
   verb.example("assay attest verify evaluation.json --trust trust.json",
                "require a signer with the role for this stage");
+  verb.example(
+      "assay attest verify evidence.json --statement training.json --trust trust.json \\\n"
+      "      --appraisal train-appraisal.json",
+      "show in which hardware the key was held that signed a statement");
   verb.action([options, &context] { return verify(context, *options); });
+}
+
+// --- challenge
+
+struct ChallengeOptions {
+  std::string out;
+  ConnectionFlags connection;
+};
+
+Result<Exit> challenge(const Context& context, const ChallengeOptions& options) {
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(const Json answer, api.post("/v1/challenges:statement", {}, {}));
+  ASSAY_ASSIGN(const Challenge got, challenge_from_json(answer));
+  ASSAY_TRY(client::write_file(options.out, to_json(got).dump() + "\n"));
+  if (options.out != "-") {
+    message(context, "wrote " + options.out + ": good until " + to_rfc3339(got.expires_at));
+  }
+  return Exit::kYes;
+}
+
+void add_challenge(const Command& group, Context& context) {
+  auto options = std::make_shared<ChallengeOptions>();
+  const Command verb =
+      group.add("challenge", "Ask the service for a nonce that shows how old a statement can be");
+  verb.option("--out", options->out, "FILE", "where to write it");
+  verb.required();
+  add_connection_options(verb, options->connection);
+  verb.note(
+      "It is good for one statement, for a short time, and for whoever asked for it: push the\n"
+      "statement with the same token.");
+  verb.example(
+      "assay attest challenge --out challenge.json && assay attest create --stage train \\\n"
+      "      --subject llama.json --challenge challenge.json --key trainer.pem --out training.json",
+      "make a statement that cannot have been made before");
+  verb.action([options, &context] { return challenge(context, *options); });
 }
 
 }  // namespace
 
 void add_attest(const Command& root, Context& context) {
   const Command group = root.add("attest", "Statements about what happened to a model");
+  add_challenge(group, context);
   add_create(group, context);
   add_sign_to(group, context,
               "assay attest sign evaluation.json --key evaluator.pem --out evaluation.signed.json");

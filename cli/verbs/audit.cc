@@ -122,7 +122,8 @@ Result<Exit> affected(const Context& context, const AffectedOptions& options) {
   if (undecided > 0) {
     message(context, counted(undecided, "pod") + " could not be judged");
   }
-  message(context, "looked at " + counted(examined, "pod"));
+  message(context, "looked at " + counted(examined, "pod") +
+                       (examined == 0 ? ": no pod is known that fits" : ""));
   Json answer = {{"items", std::move(items)}, {"undecided", undecided}, {"examined", examined}};
   if (!after.empty()) {
     answer["next"] = after;
@@ -147,6 +148,7 @@ void add_affected(const Command& group, Context& context) {
       "when there is one that would be denied, or that could not be judged.");
   verb.example("assay audit affected --key sha256:9f86...",
                "after a revocation, see what still runs on the word of the key");
+  verb.example("assay audit affected --all -o json", "hand everything to a script");
   verb.action([options, &context] { return affected(context, *options); });
 }
 

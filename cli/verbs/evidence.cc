@@ -64,6 +64,7 @@ struct SimulateOptions {
   std::string platform;
   std::string at;
   std::string out_quote;
+  std::string out_event_log;
   std::string out_collateral;
   std::string out_root;
 };
@@ -84,16 +85,30 @@ Result<Json> reference_values(const Bytes& quote) {
   return values;
 }
 
-Status write_simulation(const SimulateOptions& options, const Bytes& quote, const Json& collateral,
-                        const Bytes& root) {
+struct SimulatedParts {
+  Bytes quote;
+  Bytes event_log;
+  Json collateral;
+  Bytes root;  // DER
+};
+
+bool writes_nothing(const SimulateOptions& options) {
+  return options.out_quote.empty() && options.out_event_log.empty() &&
+         options.out_collateral.empty() && options.out_root.empty();
+}
+
+Status write_simulation(const SimulateOptions& options, const SimulatedParts& parts) {
   if (!options.out_quote.empty()) {
-    ASSAY_TRY(client::write_file(options.out_quote, ByteView(quote)));
+    ASSAY_TRY(client::write_file(options.out_quote, ByteView(parts.quote)));
+  }
+  if (!options.out_event_log.empty()) {
+    ASSAY_TRY(client::write_file(options.out_event_log, ByteView(parts.event_log)));
   }
   if (!options.out_collateral.empty()) {
-    ASSAY_TRY(client::write_file(options.out_collateral, collateral.dump(2) + "\n"));
+    ASSAY_TRY(client::write_file(options.out_collateral, parts.collateral.dump(2) + "\n"));
   }
   if (!options.out_root.empty()) {
-    ASSAY_TRY(client::write_file(options.out_root, attestation::tdx::to_pem(root)));
+    ASSAY_TRY(client::write_file(options.out_root, attestation::tdx::to_pem(parts.root)));
   }
   return {};
 }
@@ -103,8 +118,9 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   if (!options.report_data.empty()) {
     ASSAY_ASSIGN(report_data, parse_report_data(options.report_data));
   }
-  if (options.out_quote.empty() && options.out_collateral.empty() && options.out_root.empty()) {
-    return fail(ErrorCode::kUsage, "Give --out-quote, --out-collateral or --out-root");
+  if (writes_nothing(options)) {
+    return fail(ErrorCode::kUsage,
+                "Give --out-quote, --out-event-log, --out-collateral or --out-root");
   }
   SimulatorOptions machine;
   ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
@@ -116,12 +132,15 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
   const FixedClock clock(now);
   ASSAY_ASSIGN(const auto simulator, attestation::make_simulator(std::move(machine), clock));
-  ASSAY_ASSIGN(const Bytes quote, simulator->quote(report_data));
-  ASSAY_ASSIGN(const Json collateral, simulator->collateral());
-  const Bytes root = simulator->root();
+  SimulatedParts parts;
+  ASSAY_ASSIGN(parts.quote, simulator->quote(report_data));
+  ASSAY_ASSIGN(parts.event_log, simulator->event_log());
+  ASSAY_ASSIGN(parts.collateral, simulator->collateral());
+  parts.root = simulator->root();
+  const Bytes& root = parts.root;
   ASSAY_ASSIGN(const std::string platform, simulator->platform());
-  ASSAY_ASSIGN(Json references, reference_values(quote));
-  ASSAY_TRY(write_simulation(options, quote, collateral, root));
+  ASSAY_ASSIGN(Json references, reference_values(parts.quote));
+  ASSAY_TRY(write_simulation(options, parts));
   if (context.json()) {
     print_json({{"root", sha256(root).text()},
                 {"dangerous_anchor", base64_encode(root)},
@@ -142,7 +161,9 @@ struct CollectOptions {
   std::string report_data;
   std::string seed;
   std::string configfs{attestation::kTsmReportRoot};
+  std::string ccel{attestation::kCcelFile};
   std::string out;
+  std::string out_event_log;
 };
 
 // "auto" is this machine's own evidence: nothing simulated ever comes without asking for it.
@@ -152,7 +173,7 @@ Result<std::unique_ptr<EvidenceProvider>> choose_provider(const Context& context
     if (!options.seed.empty()) {
       return fail(ErrorCode::kUsage, "--seed is for --provider simulate");
     }
-    return attestation::make_configfs_tsm(context.random, {options.configfs, {}});
+    return attestation::make_configfs_tsm(context.random, {options.configfs, {}, options.ccel});
   }
   if (options.seed.empty()) {
     return fail(ErrorCode::kUsage, "A simulated machine needs --seed FILE");
@@ -163,10 +184,23 @@ Result<std::unique_ptr<EvidenceProvider>> choose_provider(const Context& context
   return simulator;
 }
 
+Status write_event_log(EvidenceProvider& provider, const std::string& path) {
+  ASSAY_ASSIGN(const Bytes log, provider.event_log());
+  if (log.empty()) {
+    return fail(ErrorCode::kEvidenceUnavailable,
+                "This machine has no event log that this user may read; as root, look at " +
+                    std::string(attestation::kCcelFile));
+  }
+  return client::write_file(path, ByteView(log));
+}
+
 Result<Exit> collect(const Context& context, const CollectOptions& options) {
   ASSAY_ASSIGN(const ReportDataBytes report_data, parse_report_data(options.report_data));
   ASSAY_ASSIGN(const auto provider, choose_provider(context, options));
   ASSAY_ASSIGN(const Bytes quote, provider->quote(report_data));
+  if (!options.out_event_log.empty()) {
+    ASSAY_TRY(write_event_log(*provider, options.out_event_log));
+  }
   ASSAY_TRY(client::write_file(options.out, ByteView(quote)));
   if (options.out == "-") {
     return Exit::kYes;
@@ -215,6 +249,8 @@ void add_evidence_simulate(const Command& group, Context& context) {
   verb.option("--at", options->at, "TIME",
               "when it is made; collateral lasts 29 days (default now)");
   verb.option("--out-quote", options->out_quote, "FILE", "where to write the quote");
+  verb.option("--out-event-log", options->out_event_log, "FILE",
+              "where to write what the machine measured when it started");
   verb.option("--out-collateral", options->out_collateral, "FILE", "where to write the collateral");
   verb.option("--out-root", options->out_root, "FILE", "where to write the root certificate (PEM)");
   verb.note(
@@ -236,6 +272,10 @@ void add_evidence_collect(const Command& group, Context& context) {
   verb.required();
   verb.option("--out", options->out, "FILE", "where to write the quote");
   verb.required();
+  verb.option("--out-event-log", options->out_event_log, "FILE",
+              "where to write what the machine measured when it started");
+  verb.option("--ccel", options->ccel, "FILE",
+              "the machine's event log (default " + std::string(attestation::kCcelFile) + ")");
   verb.option(
       "--configfs", options->configfs, "DIR",
       "the kernel's folder of reports (default " + std::string(attestation::kTsmReportRoot) + ")");

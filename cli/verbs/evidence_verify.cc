@@ -102,6 +102,25 @@ void print_measurements(const tdx::AppraisalResult& result) {
   print_field("report data", hex_encode(result.report->report_data));
 }
 
+// The text of a command line comes from the machine, so that it may hold anything.
+void print_boot(const tdx::AppraisalResult& result) {
+  if (!result.event_log) {
+    return;
+  }
+  const tdx::ReplayedLog& log = *result.event_log;
+  print_field("event log", std::to_string(log.events) + " events lead to rtmr0, rtmr1 and rtmr2" +
+                               (log.explains_rtmr3 ? ", and to rtmr3" : "; rtmr3 is unexplained"));
+  const tdx::BootFacts& boot = log.boot;
+  print_field("  secure boot",
+              !boot.secure_boot ? "not in the log" : (*boot.secure_boot ? "on" : "off"));
+  for (const std::string& line : boot.command_lines.value_or(std::vector<std::string>{})) {
+    print_field("  command line", printable(line));
+  }
+  for (const tdx::Measurement& initrd : boot.initrds.value_or(std::vector<tdx::Measurement>{})) {
+    print_field("  initrd", hex_encode(initrd));
+  }
+}
+
 void print_caveats(const tdx::AppraisalResult& result) {
   if (!result.accepted) {
     return;
@@ -133,6 +152,7 @@ void print_result(const Context& context, const tdx::AppraisalResult& result) {
   print_tcb(result);
   print_origin(result);
   print_measurements(result);
+  print_boot(result);
   print_caveats(result);
   print_checks(result);
 }
@@ -165,6 +185,18 @@ Result<tdx::Collateral> read_collateral(const std::string& path) {
   return tdx::parse_collateral(bytes);
 }
 
+// A file without a byte must not count as no log.
+Result<Bytes> read_event_log(const std::string& path) {
+  if (path.empty()) {
+    return Bytes();
+  }
+  ASSAY_ASSIGN(Bytes bytes, client::read_file(path));
+  if (bytes.empty()) {
+    return fail(ErrorCode::kUsage, "The event log " + path + " is empty");
+  }
+  return bytes;
+}
+
 Result<tdx::ReportDataExpectation> read_expectation(const std::string& hex) {
   if (hex.empty()) {
     return tdx::ReportDataExpectation::not_requested();
@@ -174,19 +206,15 @@ Result<tdx::ReportDataExpectation> read_expectation(const std::string& hex) {
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
-  // An event log that nobody replays must not look as if it had been.
-  if (!options.event_log.empty()) {
-    return fail(ErrorCode::kUsage,
-                "Event logs are not replayed by this version; leave out --event-log");
-  }
   ASSAY_ASSIGN(const tdx::AppraisalPolicy policy, read_policy(options.policy));
   ASSAY_ASSIGN(const tdx::TrustAnchor anchor, read_root(options.root));
   ASSAY_ASSIGN(const auto expectation, read_expectation(options.report_data));
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
   ASSAY_ASSIGN(const tdx::Collateral collateral, read_collateral(options.collateral));
   ASSAY_ASSIGN(const Bytes quote, client::read_file(options.quote));
+  ASSAY_ASSIGN(const Bytes event_log, read_event_log(options.event_log));
   const tdx::AppraisalResult result =
-      tdx::verify(quote, collateral, std::span(&anchor, 1), {now, expectation, policy});
+      tdx::verify(quote, collateral, std::span(&anchor, 1), {now, expectation, policy, event_log});
   print_result(context, result);
   return result.accepted ? Exit::kYes : Exit::kNo;
 }
@@ -205,7 +233,7 @@ void add_evidence_verify(const Command& group, Context& context) {
   verb.option("--report-data", options->report_data, "HEX",
               "64 bytes that the quote must carry: a challenge, or a bound key");
   verb.option("--event-log", options->event_log, "FILE",
-              "event log of the guest (refused: this version replays none)");
+              "event log of the guest: it must lead to the registers in the quote");
   verb.option(
       "--policy", options->policy, "FILE",
       "appraisal policy (JSON): statuses, reference values (default: UpToDate, no debugging)");
@@ -215,6 +243,9 @@ void add_evidence_verify(const Command& group, Context& context) {
   verb.example(
       "assay evidence verify --type tdx --collateral collateral.json --report-data $HEX quote",
       "verify a quote that answers a challenge");
+  verb.example(
+      "assay evidence verify --collateral c.json --event-log /sys/firmware/acpi/tables/data/CCEL q",
+      "see what the machine started: secure boot, command line, initial RAM disk");
   verb.example(
       "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
       "q",

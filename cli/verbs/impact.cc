@@ -7,6 +7,7 @@
 #include "cli/documents/documents.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
+#include "client/files.h"
 #include "schemas/impact_request.h"
 
 namespace assay::cli {
@@ -26,6 +27,21 @@ struct ImpactOptions {
   ConnectionFlags connection;
 };
 
+// ALGORITHM:HEX as it is; of a file with a manifest the id of its artifact.
+Result<std::string> artifact_in(const std::string& text) {
+  if (client::file_exists(text)) {
+    ASSAY_ASSIGN(const LoadedDocument document, load_document(text));
+    ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
+    ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(manifest));
+    return artifact.text();
+  }
+  if (text.find(':') == std::string::npos) {
+    return fail(ErrorCode::kUsage,
+                "An artifact is an artifact id, ALGORITHM:HEX, or a file with its manifest", text);
+  }
+  return text;
+}
+
 Result<Json> request_of(const ImpactOptions& options) {
   Json hypothesis = Json::object();
   const auto put = [&hypothesis](const char* member, const std::vector<std::string>& values) {
@@ -35,11 +51,20 @@ Result<Json> request_of(const ImpactOptions& options) {
   };
   put("revoke_keys", options.revoke_keys);
   put("withdraw_statements", options.statements);
-  put("without_artifacts", options.artifacts);
+  for (const std::string& text : options.artifacts) {
+    ASSAY_ASSIGN(std::string artifact, artifact_in(text));
+    hypothesis["without_artifacts"].push_back(std::move(artifact));
+  }
   put("tcb_status_lost", options.statuses);
   put("revoke_nodes", options.nodes);
   put("deactivate", options.deactivate);
   for (const std::string& file : options.activate) {
+    ASSAY_ASSIGN(const LoadedDocument document, load_document(file));
+    if (document.payload.kind == PayloadKind::kReferenceSet) {
+      ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(document.payload.bytes));
+      hypothesis["sets"].push_back(to_json(set));
+      continue;
+    }
     ASSAY_ASSIGN(const PolicyDocument policy, load_policy(file));
     hypothesis["activate"].push_back(to_json(policy));
   }
@@ -73,14 +98,15 @@ void add_impact(const Command& root, Context& context) {
   verb.option("--revoke-key", options->revoke_keys, "ID", "suppose that this key is revoked");
   verb.option("--withdraw-statement", options->statements, "ID",
               "suppose that this statement or manifest counts for nothing");
-  verb.option("--without-artifact", options->artifacts, "ID",
-              "suppose that this model or dataset must not be used: an artifact id, or "
-              "ALGORITHM:HEX");
+  verb.option("--without-artifact", options->artifacts, "ID|FILE",
+              "suppose that this model or dataset must not be used: an artifact id, "
+              "ALGORITHM:HEX, or a file with its manifest");
   verb.option("--tcb-status-lost", options->statuses, "STATUS",
               "suppose that evidence with this TCB status is refused");
   verb.option("--revoke-node", options->nodes, "NAME", "suppose that this node is revoked");
   verb.option("--activate", options->activate, "FILE",
-              "suppose that this policy is in force, instead of the one with its name");
+              "suppose that this policy or reference set is in force, instead of the one with its "
+              "name");
   verb.option("--deactivate", options->deactivate, "NAME",
               "suppose that the policy with this name is not in force");
   verb.option("--since", options->since, "TIME|AGE",
@@ -95,6 +121,8 @@ void add_impact(const Command& root, Context& context) {
   verb.example("assay impact --revoke-key sha256:9f86...", "see what a revocation would stop");
   verb.example("assay impact --activate prod-v2.json --since 7d",
                "see which decisions of the last week a new policy would turn round");
+  verb.example("assay impact --without-artifact corpus.json -o json",
+               "see which pods run what was made from a dataset");
   verb.action([options, &context] { return impact(context, *options); });
 }
 

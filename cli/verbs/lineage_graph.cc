@@ -38,34 +38,103 @@ bool flag(const Json& json, const char* name) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
-std::string signers_of(const Json& statement) {
+bool is_withdrawn(const Json& statement) { return statement.contains("withdrawn"); }
+
+// "trainer@acme.example (revoked), helper@acme.example"; sets `alarm` when a key is revoked.
+std::string signers_of(const Json& statement, bool& alarm) {
   std::string text;
   for (const Json& signer : list_at(statement, "signers")) {
     text += (text.empty() ? "" : ", ") + text_at(signer, "identity");
-    text += flag(signer, "revoked") ? " (revoked)" : "";
+    if (flag(signer, "revoked")) {
+      text += " (revoked)";
+      alarm = true;
+    }
   }
   return text;
 }
 
-// What the statements about a node say of how it came to be; without one, who published it.
+// Adds what the pieces of stage evidence on a statement come to; a refused one outweighs the
+// others.
+void add_evidence(const Json& statement, LineageGraph::Evidence& evidence, std::string& type) {
+  for (const Json& piece : list_at(statement, "evidence")) {
+    type = text_at(piece, "type");
+    if (!flag(piece, "accepted")) {
+      evidence = LineageGraph::Evidence::kRefused;
+    } else if (evidence == LineageGraph::Evidence::kNone) {
+      evidence = LineageGraph::Evidence::kAccepted;
+    }
+  }
+}
+
+LineageGraph::Said said_by(const Json& statement, const std::string& what) {
+  LineageGraph::Said said;
+  said.text = what + " by " + signers_of(statement, said.alarm);
+  if (is_withdrawn(statement)) {
+    said.text += " (withdrawn)";
+    said.alarm = true;
+  }
+  return said;
+}
+
+void add_once(std::vector<LineageGraph::Said>& list, LineageGraph::Said said) {
+  if (std::find(list.begin(), list.end(), said) == list.end()) {
+    list.push_back(std::move(said));
+  }
+}
+
+// How a node came to be, by one statement.
+void read_making(const Json& statement, const std::string& stage, LineageGraph::Node& node,
+                 bool& bare) {
+  LineageGraph::Said said = said_by(statement, stage);
+  LineageGraph::Evidence evidence = LineageGraph::Evidence::kNone;
+  std::string type;
+  add_evidence(statement, evidence, type);
+  if (evidence == LineageGraph::Evidence::kNone) {
+    bare = true;
+  } else {
+    const bool refused = evidence == LineageGraph::Evidence::kRefused;
+    said.text += refused ? " (" + type + " evidence refused)" : " (" + type + " evidence)";
+    said.alarm = said.alarm || refused;
+    node.evidence_type = type;
+    if (refused || node.evidence == LineageGraph::Evidence::kNone) {
+      node.evidence = evidence;
+    }
+  }
+  add_once(node.made, std::move(said));
+}
+
+// What the statements about a node say of it.
 void read_statements(const Json& json, LineageGraph::Node& node) {
-  std::set<std::string> made;
-  std::set<std::string> published;
+  bool bare = false;
+  bool standing = false;
   for (const Json& statement : list_at(json, "statements")) {
     const std::string stage = text_at(statement, "stage");
     if (text_at(statement, "kind") == "manifest") {
-      published.insert("published by " + signers_of(statement));
-    } else if (!stage.empty() &&
-               std::find(kDescribing.begin(), kDescribing.end(), stage) == kDescribing.end()) {
-      made.insert(stage + " by " + signers_of(statement));
+      add_once(node.stated, said_by(statement, "published"));
+    } else if (std::find(kDescribing.begin(), kDescribing.end(), stage) != kDescribing.end()) {
+      add_once(node.stated, said_by(statement, stage));
+    } else if (!stage.empty()) {
+      read_making(statement, stage, node, bare);
+      standing = standing || !is_withdrawn(statement);
     }
     if (const std::string licence = text_at(statement, "licence"); !licence.empty()) {
       node.licence = licence;
     }
   }
-  for (const std::string& one : made.empty() ? published : made) {
-    node.made += (node.made.empty() ? "" : "; ") + one;
+  node.withdrawn = !node.made.empty() && !standing;
+  if (bare && node.evidence == LineageGraph::Evidence::kAccepted) {
+    node.evidence = LineageGraph::Evidence::kNone;
+    node.evidence_type.clear();
   }
+}
+
+// What a tree shows of a node: how it came to be, else who says what of it.
+std::string said_of(const LineageGraph::Node& node) {
+  std::string text;
+  for (const LineageGraph::Said& said : node.made.empty() ? node.stated : node.made) {
+    text += (text.empty() ? "" : "; ") + said.text;
+  }
+  return text;
 }
 
 LineageGraph::Kind kind_of(const std::string& role) {
@@ -136,8 +205,10 @@ class Tree {
     if (node.name != shortened(node.digest)) {
       text += "  " + shortened(node.digest);
     }
-    text += node.made.empty() ? "" : "  [" + node.made + "]";
+    const std::string said = said_of(node);
+    text += said.empty() ? "" : "  [" + said + "]";
     text += node.licence.empty() ? "" : "  " + node.licence;
+    text += node.withdrawn ? "  WITHDRAWN" : "";
     text += node.missing ? "  MISSING: nobody says where it comes from" : "";
     text += node.cycle ? "  CYCLE: made from itself" : "";
     return text;
@@ -238,10 +309,11 @@ std::string lineage_dot(const LineageGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const LineageGraph::Node& node = graph.nodes[i];
     std::string label = node.name + "\n" + shortened(node.digest);
-    label += node.made.empty() ? "" : "\n" + node.made;
+    const std::string said = said_of(node);
+    label += said.empty() ? "" : "\n" + said;
     out += "  n" + std::to_string(i) + " [label=" + dot_text(label) +
            ", tooltip=" + dot_text(node.digest) + ", fillcolor=" + dot_text(dot_colour(node.kind));
-    out += node.missing || node.cycle ? ", color=\"#c92a2a\", penwidth=2" : "";
+    out += node.missing || node.cycle || node.withdrawn ? ", color=\"#c92a2a\", penwidth=2" : "";
     out += "];\n";
   }
   for (const LineageGraph::Edge& edge : graph.edges) {

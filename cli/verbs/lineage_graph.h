@@ -16,11 +16,25 @@ namespace assay::cli {
 
 struct LineageGraph {
   enum class Kind : std::uint8_t { kModel, kDataset, kCode, kConfig, kOther };
+  // What one statement says of a thing.
+  struct Said {
+    std::string text;    // "train by trainer@acme.example (revoked)"
+    bool alarm = false;  // it was withdrawn, a key of its signers was revoked, or its stage
+                         // evidence is refused
+    bool operator==(const Said&) const = default;
+  };
+  enum class Evidence : std::uint8_t { kNone, kAccepted, kRefused };
   struct Node {
     std::string name;    // or the start of its digest
     std::string digest;  // the first one
     Kind kind = Kind::kModel;
-    std::string made;  // "train by trainer@acme.example"; empty when nobody says
+    std::vector<Said> made;    // how it came to be; empty when nobody says
+    std::vector<Said> stated;  // publications, evaluations, approvals
+    // Of the statements in `made`: kAccepted when each has evidence that is accepted now, kRefused
+    // when one has evidence that is not.
+    Evidence evidence = Evidence::kNone;
+    std::string evidence_type;  // "tdx"; empty exactly for kNone
+    bool withdrawn = false;     // all that is said of how it came to be was withdrawn
     std::string licence;
     bool missing = false;
     bool cycle = false;

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of a lineage. Columns are the longest ways to the newest things; within a column,
-// nodes stand near those that they are joined with.
+// The picture of a lineage: a box for each thing with who says what of it, an arrow for what went
+// into what. The layout is that of lineage_layout.h.
 #include <algorithm>
 #include <array>
-#include <map>
-#include <numeric>
 
 #include "cli/verbs/lineage_graph.h"
+#include "cli/verbs/lineage_layout.h"
 
 namespace assay::cli {
 namespace {
 
 using Kind = LineageGraph::Kind;
 
-constexpr int kBoxWidth = 236;
-constexpr int kBoxHeight = 64;
-constexpr int kColumn = kBoxWidth + 110;
-constexpr int kRow = kBoxHeight + 30;
 constexpr int kMargin = 36;
-constexpr int kLegend = 64;
-constexpr std::size_t kNameShown = 30;
-constexpr std::size_t kLineShown = 38;
+constexpr int kHeadHeight = 32;  // of a box: its name
+constexpr int kLineHeight = 16;  // each line below the name
+constexpr int kFootHeight = 24;  // digest and licence
+constexpr int kBadgeWidth = 46;
+constexpr int kLegendHeight = 56;
+constexpr int kLegendStep = 112;
+constexpr std::size_t kNameShown = 32;
+constexpr std::size_t kNameBesideBadge = 27;
+constexpr std::size_t kLineShown = 45;
+constexpr std::size_t kLinesShown = 8;
+constexpr std::string_view kIndent = "\u00a0\u00a0\u00a0";  // no-break spaces: SVG keeps them
+constexpr std::size_t kLabelShown = 20;
 
 struct Look {
   Kind kind;
@@ -34,6 +38,12 @@ constexpr std::array<Look, 5> kLooks = {{{Kind::kModel, "model", "#e7efff", "#42
                                          {Kind::kConfig, "config", "#f6eaff", "#9c36b5"},
                                          {Kind::kOther, "other", "#f1f3f5", "#868e96"}}};
 constexpr const char* kAlarm = "#e03131";
+constexpr const char* kAlarmFill = "#fff0f0";
+constexpr const char* kProof = "#0b7285";
+constexpr const char* kPaper = "#fbfcfe";
+constexpr const char* kText = "#212529";
+constexpr const char* kSoft = "#495057";
+constexpr const char* kFaint = "#868e96";
 
 const Look& look_of(Kind kind) {
   return *std::find_if(kLooks.begin(), kLooks.end() - 1,
@@ -80,173 +90,207 @@ std::string escaped(std::string_view text) {
 
 std::string number(int value) { return std::to_string(value); }
 
-struct Point {
-  int x;
-  int y;
-};
+// Breaks a line that is too long for a box behind a comma or before a bracket.
+std::vector<LineageGraph::Said> wrapped(LineageGraph::Said said) {
+  std::vector<LineageGraph::Said> lines;
+  while (said.text.size() > kLineShown) {
+    const std::size_t comma = said.text.rfind(", ", kLineShown);
+    const std::size_t bracket = said.text.rfind(" (", kLineShown);
+    std::size_t end = comma == std::string::npos ? 0 : comma + 1;
+    end = bracket == std::string::npos ? end : std::max(end, bracket);
+    if (end < kIndent.size() + 2) {
+      break;
+    }
+    lines.push_back({said.text.substr(0, end), said.alarm});
+    said.text = std::string(kIndent) + said.text.substr(end + 1);
+  }
+  lines.push_back(std::move(said));
+  return lines;
+}
+
+// The lines of a box below its name.
+std::vector<LineageGraph::Said> lines_of(const LineageGraph::Node& node) {
+  std::vector<LineageGraph::Said> lines;
+  if (node.cycle) {
+    lines.push_back({"made from itself", true});
+  }
+  if (node.missing) {
+    lines.push_back({"nobody says where it comes from", true});
+  }
+  for (const std::vector<LineageGraph::Said>* list : {&node.made, &node.stated}) {
+    for (const LineageGraph::Said& said : *list) {
+      const std::vector<LineageGraph::Said> broken = wrapped(said);
+      lines.insert(lines.end(), broken.begin(), broken.end());
+    }
+  }
+  if (lines.size() > kLinesShown) {
+    const std::size_t more = lines.size() - kLinesShown + 1;
+    const bool alarm = std::any_of(lines.begin() + kLinesShown - 1, lines.end(),
+                                   [](const LineageGraph::Said& line) { return line.alarm; });
+    lines.resize(kLinesShown - 1);
+    lines.push_back({"and " + std::to_string(more) + " more", alarm});
+  }
+  return lines;
+}
+
+int height_of(const LineageGraph::Node& node) {
+  return kHeadHeight + kFootHeight + kLineHeight * static_cast<int>(lines_of(node).size());
+}
+
+std::vector<int> heights_of(const LineageGraph& graph) {
+  std::vector<int> heights;
+  for (const LineageGraph::Node& node : graph.nodes) {
+    heights.push_back(height_of(node));
+  }
+  return heights;
+}
 
 class Picture {
  public:
-  explicit Picture(const LineageGraph& graph) : graph_(graph), column_(graph.nodes.size()) {
-    choose_columns();
-    choose_rows();
-  }
+  explicit Picture(const LineageGraph& graph)
+      : graph_(graph), heights_(heights_of(graph)), layout_(lay_out(graph, heights_)) {}
 
   std::string draw() {
-    const int width = kMargin * 2 + (columns_ - 1) * kColumn + kBoxWidth;
-    const int height = kMargin * 2 + (rows_ - 1) * kRow + kBoxHeight + kLegend;
-    const int wide = std::max(width, kMargin * 2 + 5 * 110 + 120);
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(wide) + "\" height=\"" +
-           number(height) + "\" viewBox=\"0 0 " + number(wide) + " " + number(height) +
+    const int height = layout_.height + kLegendHeight;
+    const int width = std::max(layout_.width, kMargin * 2 + 8 * kLegendStep);
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
+           number(height) + "\" viewBox=\"0 0 " + number(width) + " " + number(height) +
            "\" font-family=\"Inter, 'Segoe UI', Helvetica, Arial, sans-serif\" role=\"img\">\n";
-    out_ += "<title>Lineage of " + escaped(graph_.nodes.front().name) + "</title>\n";
+    out_ += "<title>Lineage of " + escaped(graph_.nodes.front().name) + "</title>\n<defs>";
+    marker("arrow", "#868e96");
+    marker("alarm", kAlarm);
     out_ +=
-        "<defs><marker id=\"arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" "
-        "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 1 L9 5 L0 9 Z\" fill=\"#868e96\"/>"
-        "</marker></defs>\n";
-    out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#fbfcfe\"/>\n";
-    for (const LineageGraph::Edge& edge : graph_.edges) {
-      draw_edge(edge);
+        "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"" + std::string(kPaper) + "\"/>\n";
+    for (const LineageArrow& arrow : layout_.arrows) {
+      draw_arrow(arrow);
+    }
+    for (const LineageArrow& arrow : layout_.arrows) {
+      draw_label(arrow);
     }
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       draw_node(i);
     }
-    draw_legend(height - kLegend + 8);
+    draw_legend(layout_.height + 8);
     return out_ + "</svg>\n";
   }
 
  private:
-  // The longest way counts, so that every arrow goes to the right. On a cycle nothing does: rounds
-  // are limited.
-  void choose_columns() {
-    for (std::size_t round = 0; round < std::min<std::size_t>(graph_.nodes.size(), 65); ++round) {
-      bool changed = false;
-      for (const LineageGraph::Edge& edge : graph_.edges) {
-        int& near = column_[graph_.down ? edge.to : edge.from];
-        const int far = column_[graph_.down ? edge.from : edge.to] + 1;
-        if (edge.from != edge.to && near < far) {
-          near = far;
-          changed = true;
-        }
-      }
-      if (!changed) {
-        break;
-      }
-    }
-    const int last = *std::max_element(column_.begin(), column_.end());
-    for (int& column : column_) {
-      column = graph_.down ? column : last - column;
-    }
-    // Columns that a cycle left empty are taken out.
-    std::map<int, int> used;
-    for (const int column : column_) {
-      used[column] = 0;
-    }
-    for (auto& [column, place] : used) {
-      place = columns_++;
-    }
-    for (int& column : column_) {
-      column = used.at(column);
-    }
+  void marker(const char* id, const char* fill) {
+    out_ += std::string("<marker id=\"") + id +
+            "\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" "
+            "orient=\"auto\"><path d=\"M0 1 L9 5 L0 9 Z\" fill=\"" +
+            fill + "\"/></marker>";
   }
 
-  // Each column in the order of the mean height of what its nodes are joined with, from the side of
-  // the node that was asked about.
-  void choose_rows() {
-    std::vector<std::vector<std::size_t>> columns(static_cast<std::size_t>(columns_));
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      columns[static_cast<std::size_t>(column_[i])].push_back(i);
-    }
-    for (const auto& column : columns) {
-      rows_ = std::max(rows_, static_cast<int>(column.size()));
-    }
-    height_.assign(graph_.nodes.size(), 0.0);
-    for (int step = 0; step < columns_; ++step) {
-      auto& column = columns[static_cast<std::size_t>(graph_.down ? step : columns_ - 1 - step)];
-      std::map<std::size_t, double> wish;
-      for (const std::size_t node : column) {
-        wish[node] = mean_height(node);
-      }
-      std::stable_sort(column.begin(), column.end(),
-                       [&](std::size_t a, std::size_t b) { return wish[a] < wish[b]; });
-      const double top = (rows_ - static_cast<double>(column.size())) / 2;
-      for (std::size_t i = 0; i < column.size(); ++i) {
-        height_[column[i]] = top + static_cast<double>(i);
-      }
-    }
+  LineagePoint right_of(std::size_t node) const {
+    return {layout_.corners[node].x + kLineageBoxWidth,
+            layout_.corners[node].y + heights_[node] / 2};
+  }
+  LineagePoint left_of(std::size_t node) const {
+    return {layout_.corners[node].x - 2, layout_.corners[node].y + heights_[node] / 2};
   }
 
-  double mean_height(std::size_t node) const {
-    double sum = 0;
-    int count = 0;
-    for (const LineageGraph::Edge& edge : graph_.edges) {
-      if ((graph_.down ? edge.to : edge.from) == node) {
-        sum += height_[graph_.down ? edge.from : edge.to];
-        ++count;
+  // A curve between columns: it leaves and arrives level.
+  static std::string curve(LineagePoint from, LineagePoint to) {
+    const int bend = (to.x - from.x) / 2;
+    return " C" + number(from.x + bend) + " " + number(from.y) + " " + number(to.x - bend) + " " +
+           number(to.y) + " " + number(to.x) + " " + number(to.y);
+  }
+
+  void draw_arrow(const LineageArrow& arrow) {
+    LineagePoint at = right_of(arrow.from);
+    const LineagePoint end = left_of(arrow.to);
+    std::string path = "M" + number(at.x) + " " + number(at.y);
+    if (arrow.back) {
+      const int below = std::max(at.y, end.y) + kLineageGap;
+      path += " C" + number(at.x + kLineageGap) + " " + number(below) + " " +
+              number(end.x - kLineageGap) + " " + number(below) + " " + number(end.x) + " " +
+              number(end.y);
+    } else {
+      for (const LineagePoint& passage : arrow.passages) {
+        const LineagePoint enter{passage.x - kLineageBoxWidth / 2, passage.y};
+        path += curve(at, enter);
+        at = {passage.x + kLineageBoxWidth / 2, passage.y};
+        path += " L" + number(at.x) + " " + number(at.y);
       }
+      path += curve(at, end);
     }
-    return count == 0 ? 0 : sum / count;
+    const LineageGraph::Node& source = graph_.nodes[arrow.from];
+    const bool alarm = arrow.back || source.withdrawn || source.missing;
+    out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + (alarm ? kAlarm : "#adb5bd") +
+            "\" stroke-width=\"1.6\" marker-end=\"url(#" + (alarm ? "alarm" : "arrow") + ")\"/>\n";
   }
 
-  Point corner(std::size_t node) const {
-    return {kMargin + column_[node] * kColumn, kMargin + static_cast<int>(height_[node] * kRow)};
-  }
-
-  void draw_edge(const LineageGraph::Edge& edge) {
-    const Point from = corner(edge.from);
-    const Point to = corner(edge.to);
-    const int y1 = from.y + kBoxHeight / 2;
-    const int y2 = to.y + kBoxHeight / 2;
-    const int x1 = from.x + kBoxWidth;
-    const int bend = (kColumn - kBoxWidth) * 2 / 3;
-    const bool back = column_[edge.from] >= column_[edge.to];  // only on a cycle
-    out_ += "<path d=\"M" + number(x1) + " " + number(y1) + " C" + number(x1 + bend) + " " +
-            number(back ? y1 + kRow : y1) + " " + number(to.x - bend) + " " +
-            number(back ? y2 + kRow : y2) + " " + number(to.x - 2) + " " + number(y2) +
-            "\" fill=\"none\" stroke=\"" + (back ? kAlarm : "#adb5bd") +
-            "\" stroke-width=\"1.6\" marker-end=\"url(#arrow)\"/>\n";
-    const int middle = (x1 + (back ? x1 : to.x)) / 2;
-    const int height = (y1 + y2) / 2 - 6;
-    text({middle, height}, escaped(cut(edge.role, 18)), "middle", "11", "#495057", "");
+  // Near the source, where arrows are furthest apart.
+  void draw_label(const LineageArrow& arrow) {
+    const LineagePoint from = right_of(arrow.from);
+    const LineagePoint to = arrow.passages.empty() ? left_of(arrow.to) : arrow.passages.front();
+    const int y = (arrow.back ? from.y : (from.y * 3 + to.y) / 4) - 1;
+    const std::string label = cut(arrow.label, kLabelShown);
+    const int x = from.x + kLineageGap * 2 / 5;
+    const int half = static_cast<int>(label.size()) * 3 + 6;
+    out_ += "<rect x=\"" + number(x - half) + "\" y=\"" + number(y - 8) + "\" width=\"" +
+            number(2 * half) + "\" height=\"16\" rx=\"6\" fill=\"" + kPaper + "\"/>";
+    text({x, y + 4}, escaped(label), "middle", "11", kSoft, "");
+    out_ += "\n";
   }
 
   void draw_node(std::size_t i) {
     const LineageGraph::Node& node = graph_.nodes[i];
     const Look& look = look_of(node.kind);
-    const Point at = corner(i);
-    const bool alarm = node.missing || node.cycle;
+    const LineagePoint at = layout_.corners[i];
+    const bool alarm = node.missing || node.cycle || node.withdrawn;
     out_ += "<g><title>" + escaped(node.digest) + "</title>";
     out_ += "<rect x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" width=\"" +
-            number(kBoxWidth) + "\" height=\"" + number(kBoxHeight) + "\" rx=\"12\" fill=\"" +
-            look.fill + "\" stroke=\"" + (alarm ? kAlarm : look.line) + "\" stroke-width=\"" +
-            (i == 0 ? "2.6" : "1.4") + "\"" + (node.missing ? " stroke-dasharray=\"6 4\"" : "") +
-            "/>";
-    text({at.x + 14, at.y + 22}, escaped(cut(node.name, kNameShown)), "start", "13", "#212529",
-         "600");
-    const std::string made = node.cycle     ? "made from itself"
-                             : node.missing ? "nobody says where it comes from"
-                                            : node.made;
-    text({at.x + 14, at.y + 39}, escaped(cut(made, kLineShown)), "start", "11",
-         alarm ? kAlarm : "#495057", "");
-    const std::string last =
-        cut(node.digest, 30) + (node.licence.empty() ? "" : "  " + cut(node.licence, 14));
-    text({at.x + 14, at.y + 54}, escaped(last), "start", "10", "#868e96", "");
+            number(kLineageBoxWidth) + "\" height=\"" + number(heights_[i]) +
+            "\" rx=\"12\" fill=\"" + (alarm ? kAlarmFill : look.fill) + "\" stroke=\"" +
+            (alarm ? kAlarm : look.line) + "\" stroke-width=\"" + (i == 0 ? "2.6" : "1.4") + "\"" +
+            (node.missing ? " stroke-dasharray=\"6 4\"" : "") + "/>";
+    const bool badge = node.evidence != LineageGraph::Evidence::kNone;
+    text({at.x + 14, at.y + 22}, escaped(cut(node.name, badge ? kNameBesideBadge : kNameShown)),
+         "start", "13", kText, "font-weight=\"600\"");
+    if (badge) {
+      draw_badge({at.x + kLineageBoxWidth - kBadgeWidth - 12, at.y + 9}, node.evidence_type,
+                 node.evidence == LineageGraph::Evidence::kRefused);
+    }
+    int y = at.y + kHeadHeight + 8;
+    for (const LineageGraph::Said& line : lines_of(node)) {
+      text({at.x + 14, y}, escaped(cut(line.text, kLineShown)), "start", "11",
+           line.alarm ? kAlarm : kSoft, "");
+      y += kLineHeight;
+    }
+    const int foot = at.y + heights_[i] - 10;
+    text({at.x + 14, foot}, escaped(cut(node.digest, 26)), "start", "10", kFaint, "");
+    if (!node.licence.empty()) {
+      text({at.x + kLineageBoxWidth - 12, foot}, escaped(cut(node.licence, 16)), "end", "10", kSoft,
+           "");
+    }
     out_ += "</g>\n";
+  }
+
+  void draw_badge(LineagePoint at, const std::string& type, bool refused) {
+    const char* colour = refused ? kAlarm : kProof;
+    std::string upper = cut(type, 6);
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    out_ += "<rect x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" width=\"" +
+            number(kBadgeWidth) + "\" height=\"18\" rx=\"9\" fill=\"" +
+            (refused ? "#ffffff" : colour) + "\" stroke=\"" + colour + "\"/>";
+    text({at.x + kBadgeWidth / 2, at.y + 13}, escaped(upper), "middle", "10",
+         refused ? colour : "#ffffff",
+         refused ? "font-weight=\"600\" text-decoration=\"line-through\"" : "font-weight=\"600\"");
   }
 
   void draw_legend(int y) {
     int x = kMargin;
     for (const Look& look : kLooks) {
-      out_ += "<rect x=\"" + number(x) + "\" y=\"" + number(y) +
-              "\" width=\"18\" height=\"18\" rx=\"5\" fill=\"" + look.fill + "\" stroke=\"" +
-              look.line + "\"/>";
-      text({x + 26, y + 14}, look.name, "start", "12", "#495057", "");
-      x += 110;
+      legend_box({x, y}, look.name, look.fill, look.line, "");
+      x += kLegendStep;
     }
-    out_ += "<rect x=\"" + number(x) + "\" y=\"" + number(y) +
-            "\" width=\"18\" height=\"18\" rx=\"5\" fill=\"none\" stroke=\"" + kAlarm +
-            "\" stroke-dasharray=\"4 3\"/>";
-    text({x + 26, y + 14}, "missing", "start", "12", "#495057", "");
+    legend_box({x, y}, "missing", kAlarmFill, kAlarm, " stroke-dasharray=\"4 3\"");
+    legend_box({x + kLegendStep, y}, "withdrawn", kAlarmFill, kAlarm, "");
+    legend_box({x + 2 * kLegendStep, y}, "evidence", kProof, kProof, "");
     if (!graph_.reached.empty()) {
       text({kMargin, y + 38}, "The search ended at a limit: something may be missing.", "start",
            "12", kAlarm, "");
@@ -254,20 +298,25 @@ class Picture {
     out_ += "\n";
   }
 
-  // `content` is escaped.
-  void text(Point at, const std::string& content, const char* anchor, const char* size,
-            const char* fill, std::string_view weight) {
+  void legend_box(LineagePoint at, const char* name, const char* fill, const char* line,
+                  const char* more) {
+    out_ += "<rect x=\"" + number(at.x) + "\" y=\"" + number(at.y) +
+            "\" width=\"18\" height=\"18\" rx=\"5\" fill=\"" + fill + "\" stroke=\"" + line + "\"" +
+            more + "/>";
+    text({at.x + 26, at.y + 14}, name, "start", "12", kSoft, "");
+  }
+
+  // `content` is escaped; `more` are further attributes.
+  void text(LineagePoint at, const std::string& content, const char* anchor, const char* size,
+            const char* fill, const char* more) {
     out_ += "<text x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" font-size=\"" + size +
             "\" text-anchor=\"" + anchor + "\" fill=\"" + fill + "\"" +
-            (weight.empty() ? "" : " font-weight=\"" + std::string(weight) + "\"") + ">" + content +
-            "</text>";
+            (*more == '\0' ? "" : " " + std::string(more)) + ">" + content + "</text>";
   }
 
   const LineageGraph& graph_;
-  std::vector<int> column_;
-  std::vector<double> height_;
-  int columns_ = 0;
-  int rows_ = 1;
+  std::vector<int> heights_;
+  LineageLayout layout_;
   std::string out_;
 };
 

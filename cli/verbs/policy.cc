@@ -11,6 +11,7 @@
 #include "cli/client/push.h"
 #include "cli/output.h"
 #include "cli/verbs/policy_diff.h"
+#include "cli/verbs/policy_suite.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "policy/lint.h"
@@ -25,20 +26,46 @@ namespace {
 
 struct LintOptions {
   std::string file;
+  std::vector<std::string> sets;
   bool strict = false;
 };
 
+// What is neither kind of document is refused as a policy.
+Result<LoadedDocument> read_policy_or_set(ByteView bytes) {
+  Result<LoadedDocument> document = read_document(bytes);
+  return document && document->payload.kind == PayloadKind::kReferenceSet
+             ? std::move(document)
+             : read_document(bytes, kPolicyPayloadType);
+}
+
+Result<Exit> lint_set(const Context& context, const LoadedDocument& document) {
+  ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(document.payload.bytes));
+  const std::string name = set_entry(set.name);
+  if (context.json()) {
+    print_json(
+        {{"valid", true}, {"name", name}, {"version", set.version}, {"findings", Json::array()}});
+  } else {
+    print_line("valid: " + name + " version " + std::to_string(set.version) + ", " +
+               std::to_string(set.values.size()) + " " + std::string(assay::name(set.kind)));
+  }
+  return Exit::kYes;
+}
+
 Result<Exit> lint(const Context& context, const LintOptions& options) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
-  const Result<LoadedDocument> document = read_document(bytes, kPolicyPayloadType);
+  const Result<LoadedDocument> document = read_policy_or_set(bytes);
   if (!document) {
     return refuse(context, document.error(), {{"valid", false}, {"findings", Json::array()}});
   }
+  if (document->payload.kind == PayloadKind::kReferenceSet) {
+    return lint_set(context, *document);
+  }
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(document->payload.bytes));
+  ASSAY_ASSIGN(const policy::ReferenceSets sets, load_sets(options.sets));
   bool warned = false;
   bool wrong = false;
   Json findings = Json::array();
-  for (const policy::Finding& finding : policy::lint(policy)) {
+  for (const policy::Finding& finding : policy::lint(policy, sets)) {
     const std::string level(name(finding.level));
     warned = warned || finding.level != policy::Finding::Level::kNote;
     wrong = wrong || finding.level == policy::Finding::Level::kError;
@@ -66,7 +93,8 @@ Result<Exit> lint(const Context& context, const LintOptions& options) {
 void add_lint(const Command& group, Context& context) {
   auto options = std::make_shared<LintOptions>();
   const Command verb = group.add("lint", "Check a policy before it is signed");
-  verb.argument("FILE", options->file, "policy, signed or not");
+  verb.argument("FILE", options->file, "policy or reference set, signed or not");
+  verb.option("--set", options->sets, "FILE", "reference set that the policy names; repeatable");
   verb.flag("--strict", options->strict, "exit with 1 on warnings, too");
   verb.note(
       "Exits with 1 when the policy is not valid or denies every pod. Says which decision point\n"
@@ -79,19 +107,28 @@ void add_lint(const Command& group, Context& context) {
 
 // --- diff
 
+// A policy or a reference set as JSON, with the members that it leaves out.
+Result<Json> json_of(const std::string& type, ByteView payload, const std::string& where) {
+  if (type == kReferenceSetPayloadType) {
+    ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(payload));
+    return to_json(set);
+  }
+  if (type != kPolicyPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "This is no policy but a document of type " + type,
+                where);
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(payload));
+  return to_json(policy);
+}
+
 Result<Json> policy_json(Api* api, const std::string& text) {
   if (!StatementId::parse(text)) {
-    ASSAY_ASSIGN(const PolicyDocument policy, load_policy(text));
-    return to_json(policy);
+    ASSAY_ASSIGN(const LoadedDocument document, load_document(text));
+    return json_of(document.payload.type, document.payload.bytes, text);
   }
   ASSAY_ASSIGN(const Bytes bytes, api->get_bytes("/v1/policies/" + text, client::kEnvelopeType));
   ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, text));
-  if (envelope.payload_type != kPolicyPayloadType) {
-    return fail(ErrorCode::kPayloadTypeUnknown,
-                "This is no policy but a document of type " + envelope.payload_type, text);
-  }
-  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
-  return to_json(policy);
+  return json_of(envelope.payload_type, envelope.payload, text);
 }
 
 struct DiffOptions {
@@ -110,10 +147,14 @@ Result<Exit> diff_decisions(const Context& context, const DiffOptions& options) 
                 "With --since give one policy: it is compared with what was in force",
                 options.after);
   }
-  ASSAY_ASSIGN(const PolicyDocument policy, load_policy(options.before));
+  if (StatementId::parse(options.before)) {
+    return fail(ErrorCode::kUsage, "With --since give the file of a policy", options.before);
+  }
+  ASSAY_ASSIGN(const Json policy, policy_json(nullptr, options.before));
   ASSAY_ASSIGN(const std::string since, time_since(options.since, context.clock.now()));
-  Json hypothesis = {{"activate", Json::array({to_json(policy)})}};
-  if (!options.against.empty() && options.against != policy.name) {
+  const char* member = policy.contains("values") ? "sets" : "activate";
+  Json hypothesis = {{member, Json::array({policy})}};
+  if (!options.against.empty() && options.against != text_at(policy, "name")) {
     hypothesis["deactivate"] = Json::array({options.against});
   }
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
@@ -158,7 +199,8 @@ void add_diff(const Command& group, Context& context) {
   auto options = std::make_shared<DiffOptions>();
   const Command verb =
       group.add("diff", "Compare two policies, or a policy with the decisions that were made");
-  verb.argument("BEFORE", options->before, "file, or id of a stored policy; with --since a file");
+  verb.argument("BEFORE", options->before,
+                "file, or id of a stored policy or reference set; with --since a file");
   verb.optional_argument("AFTER", options->after, "file, or id of a stored policy");
   verb.option("--since", options->since, "TIME|AGE",
               "which stored decisions of this time or later (7d, 12h) would be answered otherwise "
@@ -187,16 +229,16 @@ Result<Exit> push(const Context& context, const ConnectionFlags& connection,
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
   ASSAY_ASSIGN(const LoadedDocument document, read_document(bytes));
   const PayloadKind kind = document.payload.kind;
-  if (!document.envelope ||
-      (kind != PayloadKind::kPolicy && kind != PayloadKind::kPolicyApproval)) {
-    return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed policy", file);
+  if (!document.envelope || (kind != PayloadKind::kPolicy && kind != PayloadKind::kReferenceSet &&
+                             kind != PayloadKind::kPolicyApproval)) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed policy or reference set", file);
   }
   ASSAY_ASSIGN(Api api, open_api(context, connection));
   const Result<Json> answer = push_document(api, document, bytes);
   if (!answer) {
     return refuse_or_fail(context, answer.error());
   }
-  if (kind == PayloadKind::kPolicy) {
+  if (kind != PayloadKind::kPolicyApproval) {
     if (Status ours = check_own_record(*answer, document, bytes, std::nullopt); !ours) {
       return refuse_or_fail(context, std::move(ours).error());
     }
@@ -256,15 +298,16 @@ void add_push_and_list(const Command& group, Context& context) {
   auto connection = std::make_shared<ConnectionFlags>();
   auto file = std::make_shared<std::string>();
   const Command push_verb = group.add("push", "Store a signed policy; it is not in force yet");
-  push_verb.argument("FILE", *file, "policy signed by an author");
+  push_verb.argument("FILE", *file, "policy or reference set signed by an author");
   add_connection_options(push_verb, *connection);
   push_verb.example("assay policy push prod.signed.json",
                     "store a policy; prints the id for 'policy activate'");
   push_verb.action([connection, file, &context] { return push(context, *connection, *file); });
 
   auto options = std::make_shared<ListOptions>();
-  const Command list_verb = group.add("list", "List stored policies");
-  list_verb.option("--name", options->name, "NAME", "only versions of this policy");
+  const Command list_verb = group.add("list", "List stored policies and reference sets");
+  list_verb.option("--name", options->name, "NAME",
+                   "only versions of this policy, or of the reference set set:NAME");
   list_verb.flag("--active", options->active, "only policies in force");
   add_connection_options(list_verb, options->connection);
   list_verb.example("assay policy list --active", "list the policies in force");

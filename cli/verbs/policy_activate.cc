@@ -19,16 +19,37 @@ namespace assay::cli {
 
 namespace {
 
-// The policy that is stored under an id.
-Result<PolicyDocument> stored_policy(Api& api, const StatementId& id) {
+// The policy or reference set that is stored under an id.
+Result<LoadedDocument> stored_document(Api& api, const StatementId& id) {
   const std::string text = id.text();
   ASSAY_ASSIGN(const Bytes bytes, api.get_bytes("/v1/policies/" + text, client::kEnvelopeType));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, text));
-  if (envelope.payload_type != kPolicyPayloadType) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, envelope_for(bytes, text));
+  ASSAY_ASSIGN(const PayloadKind kind, check_payload(envelope.payload_type, envelope.payload));
+  if (kind != PayloadKind::kPolicy && kind != PayloadKind::kReferenceSet) {
     return fail(ErrorCode::kPayloadTypeUnknown,
                 "This is no policy but a document of type " + envelope.payload_type, text);
   }
-  return parse_policy(envelope.payload);
+  Payload payload{kind, envelope.payload_type, envelope.payload};
+  return LoadedDocument{std::move(payload), std::move(envelope)};
+}
+
+// The sets in force that the policy names. One that is not in force is left out: its conditions are
+// errors then.
+Result<policy::ReferenceSets> sets_in_force(Api& api, const PolicyDocument& policy) {
+  policy::ReferenceSets sets;
+  for (const std::string& name : policy::sets_named_in(policy)) {
+    Query query;
+    query.add("name", set_entry(name));
+    query.add("active", "true");
+    ASSAY_ASSIGN(const Json page, api.list("/v1/policies", query, std::nullopt));
+    for (const Json& item : list_at(page, "items")) {
+      ASSAY_ASSIGN(const StatementId id, StatementId::parse(text_at(item, "id")));
+      ASSAY_ASSIGN(const LoadedDocument stored, stored_document(api, id));
+      ASSAY_ASSIGN(ReferenceSet set, parse_reference_set(stored.payload.bytes));
+      sets.insert_or_assign(name, policy::ActiveSet{id, std::move(set)});
+    }
+  }
+  return sets;
 }
 
 struct ApproveOptions {
@@ -42,19 +63,45 @@ struct ApproveOptions {
   ReviewFlags review;  // with the connection
 };
 
-// The policy that is to be approved: its id, and itself when it was named by a file.
+// What is to be approved: its id, and itself when it was named by a file.
 struct Named {
   StatementId id;
-  std::optional<PolicyDocument> document;
+  std::optional<LoadedDocument> document;
 };
 
 Result<Named> named_policy(const std::string& text) {
   if (const auto id = StatementId::parse(text)) {
     return Named{*id, std::nullopt};
   }
-  ASSAY_ASSIGN(PolicyDocument document, load_policy(text));
-  ASSAY_ASSIGN(const LoadedDocument loaded, load_document(text));
-  return Named{loaded.payload.id(), std::move(document)};
+  ASSAY_ASSIGN(LoadedDocument loaded, load_document(text));
+  const PayloadKind kind = loaded.payload.kind;
+  if (kind != PayloadKind::kPolicy && kind != PayloadKind::kReferenceSet) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "This is no policy but " + std::string(name(kind)),
+                text);
+  }
+  StatementId id = loaded.payload.id();
+  return Named{std::move(id), std::move(loaded)};
+}
+
+// The policy with the values of the sets that are in force.
+Result<std::vector<policy::ActivePolicy>> policy_to_test(const Context& context,
+                                                         const ApproveOptions& options,
+                                                         const Named& named) {
+  std::optional<Api> api;
+  std::optional<LoadedDocument> document = named.document;
+  if (!document) {
+    ASSAY_ASSIGN(api, open_api(context, options.review.connection));
+    ASSAY_ASSIGN(document, stored_document(*api, named.id));
+  }
+  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document->payload.bytes));
+  policy::ReferenceSets sets;
+  if (!policy::sets_named_in(policy).empty()) {
+    if (!api) {
+      ASSAY_ASSIGN(api, open_api(context, options.review.connection));
+    }
+    ASSAY_ASSIGN(sets, sets_in_force(*api, policy));
+  }
+  return std::vector{policy::with_sets(named.id, std::move(policy), sets)};
 }
 
 // Runs the tests of a policy before anybody is asked to sign that it comes into force. Returns what
@@ -67,18 +114,13 @@ Result<Json> run_tests(const Context& context, const ApproveOptions& options, co
   const auto suite = !options.tests.empty() ? std::optional(options.tests)
                      : named.document       ? suite_beside(options.id)
                                             : std::nullopt;
-  if (!suite) {
+  const bool is_set = named.document && named.document->payload.kind == PayloadKind::kReferenceSet;
+  if (!suite || is_set) {
     message(context, "no tests were run: none lie beside the policy, and --tests names none");
     return Json{{"run", 0}, {"without_tests", false}};
   }
-  std::vector<policy::ActivePolicy> active;
-  if (named.document) {
-    active.push_back({named.id, *named.document});
-  } else {
-    ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
-    ASSAY_ASSIGN(PolicyDocument document, stored_policy(api, named.id));
-    active.push_back({named.id, std::move(document)});
-  }
+  ASSAY_ASSIGN(const std::vector<policy::ActivePolicy> active,
+               policy_to_test(context, options, named));
   ASSAY_ASSIGN(const std::vector<PolicyCase> cases,
                read_cases(*suite, {.now = context.clock.now()}));
   std::string wrong;
@@ -182,8 +224,10 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
   auto options = std::make_shared<ApproveOptions>();
   const Command verb = activate ? group.add("activate", "Put a stored policy into force")
                                 : group.add("deactivate", "Take a policy out of force");
-  verb.argument("ID", options->id,
-                "id of the policy, as 'assay policy push' prints it, or the file with it");
+  verb.argument(
+      "ID", options->id,
+      "id of the policy or reference set, as 'assay policy push' prints it, or the file with "
+      "it");
   add_signing_options(verb, options->signing, false);
   verb.option("--sequence", options->sequence, "N",
               "policy epoch that this makes (default: ask the service)");
@@ -211,6 +255,7 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
 struct RollbackOptions {
   std::string name;
   std::optional<std::uint64_t> to;
+  bool never_in_force = false;
   std::shared_ptr<ApproveOptions> approve = std::make_shared<ApproveOptions>();
 };
 
@@ -219,6 +264,29 @@ struct Versions {
   Json present;
   Json earlier;
 };
+
+// Policy epoch of the last activation of a stored version; 0: it never was in force.
+std::uint64_t last_epoch(const Json& item) {
+  return item.contains("last_activation") ? number_at(item.at("last_activation"), "policy_epoch")
+                                          : 0;
+}
+
+// Whoever may sign policies can store a version below the one in force, so the number says nothing:
+// what somebody approved before is what there is to go back to.
+Json earlier_version(const Json& stored, std::uint64_t present, const RollbackOptions& options) {
+  Json earlier;
+  for (const Json& item : stored) {
+    const std::uint64_t version = number_at(item, "version");
+    const bool wanted = options.to
+                            ? version == *options.to
+                            : version < present && last_epoch(item) > 0 &&
+                                  (earlier.is_null() || last_epoch(item) > last_epoch(earlier));
+    if (wanted && version != present) {
+      earlier = item;
+    }
+  }
+  return earlier;
+}
 
 Result<Versions> versions_of(Api& api, const RollbackOptions& options) {
   Query query;
@@ -230,24 +298,31 @@ Result<Versions> versions_of(Api& api, const RollbackOptions& options) {
     return fail(ErrorCode::kNotFound, "No version of this policy is in force", options.name);
   }
   Versions versions{list_at(active, "items").front(), nullptr};
-  const std::uint64_t present = number_at(versions.present, "version");
-  for (const Json& item : list_at(stored, "items")) {
-    const std::uint64_t version = number_at(item, "version");
-    const bool wanted =
-        options.to ? version == *options.to
-                   : version < present && (versions.earlier.is_null() ||
-                                           version > number_at(versions.earlier, "version"));
-    if (wanted && version != present) {
-      versions.earlier = item;
-    }
-  }
+  versions.earlier =
+      earlier_version(list_at(stored, "items"), number_at(versions.present, "version"), options);
   if (versions.earlier.is_null()) {
     return fail(ErrorCode::kNotFound,
                 options.to ? "This version is not stored, or is in force"
-                           : "There is no earlier version to go back to",
+                           : "There is no earlier version that was in force",
+                options.name);
+  }
+  if (last_epoch(versions.earlier) == 0 && !options.never_in_force) {
+    return fail(ErrorCode::kUsage,
+                "This version was never in force: nobody has approved it yet. Say "
+                "--never-in-force to put it into force all the same",
                 options.name);
   }
   return versions;
+}
+
+Result<Json> stored_json(Api& api, const StatementId& id) {
+  ASSAY_ASSIGN(const LoadedDocument document, stored_document(api, id));
+  if (document.payload.kind == PayloadKind::kReferenceSet) {
+    ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(document.payload.bytes));
+    return to_json(set);
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(document.payload.bytes));
+  return to_json(policy);
 }
 
 Result<Exit> rollback(const Context& context, const RollbackOptions& options) {
@@ -256,14 +331,19 @@ Result<Exit> rollback(const Context& context, const RollbackOptions& options) {
   ASSAY_ASSIGN(const Versions versions, versions_of(api, options));
   ASSAY_ASSIGN(const StatementId present, StatementId::parse(text_at(versions.present, "id")));
   ASSAY_ASSIGN(const StatementId earlier, StatementId::parse(text_at(versions.earlier, "id")));
-  ASSAY_ASSIGN(const PolicyDocument before, stored_policy(api, present));
-  ASSAY_ASSIGN(const PolicyDocument after, stored_policy(api, earlier));
-  message(context, before.name + ": from version " + std::to_string(before.version) +
-                       ", which is in force, to version " + std::to_string(after.version));
-  for (const PolicyChange& change : compare_policies(to_json(before), to_json(after))) {
+  ASSAY_ASSIGN(const Json before, stored_json(api, present));
+  ASSAY_ASSIGN(const Json after, stored_json(api, earlier));
+  message(context, options.name + ": from version " + std::to_string(number_at(before, "version")) +
+                       ", which is in force, to version " +
+                       std::to_string(number_at(after, "version")));
+  for (const PolicyChange& change : compare_policies(before, after)) {
     message(context, change_line(change));
   }
   ApproveOptions approved = *options.approve;
+  if (!approved.signing.keys.empty() && !approved.yes && !on_a_terminal()) {
+    return fail(ErrorCode::kUsage, "Without a terminal, a rollback is signed only with --yes",
+                options.name);
+  }
   approved.id = earlier.text();
   return approve(context, PolicyApproval::Action::kActivate, approved);
 }
@@ -272,9 +352,12 @@ void add_rollback(const Command& group, Context& context) {
   auto options = std::make_shared<RollbackOptions>();
   ApproveOptions& approved = *options->approve;
   const Command verb = group.add("rollback", "Put the version before into force again");
-  verb.argument("NAME", options->name, "name of the policy");
+  verb.argument("NAME", options->name, "name of the policy, or set:NAME for a reference set");
   verb.option("--to", options->to, "VERSION",
-              "the version to go back to (default: the highest stored below the one in force)");
+              "the version to go back to (default: of those below the one in force, the one that "
+              "was in force last)");
+  verb.flag("--never-in-force", options->never_in_force,
+            "allow a version with --to that was never in force");
   add_signing_options(verb, approved.signing, false);
   verb.option("--sequence", approved.sequence, "N",
               "policy epoch that this makes (default: ask the service)");
@@ -285,7 +368,9 @@ void add_rollback(const Command& group, Context& context) {
   add_review_options(verb, approved.review);
   verb.note(
       "An activation like any other: the earlier version has its author's signature, and the key\n"
-      "must be an approver's whose identity is another. Shows the difference first.");
+      "must be an approver's whose identity is another. Shows the difference first, and signs "
+      "only\n"
+      "after a question on a terminal or with --yes.");
   verb.example("assay policy rollback prod --key approver.pem",
                "take back the newest version of a policy");
   verb.action([options, &context] { return rollback(context, *options); });

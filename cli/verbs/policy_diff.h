@@ -10,13 +10,14 @@
 namespace assay::cli {
 
 struct PolicyChange {
-  std::string path;  // "mode", "require[signed]"
+  std::string path;  // "mode", "require[signed].manifest.signers.at_least"
   Json before;       // null: added
   Json after;        // null: removed
   bool operator==(const PolicyChange&) const = default;
 };
 
-// Compares two policies in their JSON form. Conditions of `require` are matched by their ids.
+// Compares two policies in their JSON form, member by member; conditions are matched by their ids,
+// so their order does not matter. Lists of other things are compared as a whole.
 [[nodiscard]] std::vector<PolicyChange> compare_policies(const Json& before, const Json& after);
 
 // Returns "+ require[signed] {...}", "- ...", "~ mode "warn" -> "enforce"".

@@ -2,15 +2,24 @@
 #include "cli/verbs/policy_suite.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
+#include "cli/documents/documents.h"
 #include "cli/verbs/workload.h"
 #include "client/files.h"
 
 namespace assay::cli {
 
 namespace {
+
+// Changes of one case; an own file of cases needs a few.
+constexpr std::size_t kMaxChanges = 64;
+// Members that stand beside "cases" for all of them.
+constexpr std::array<std::string_view, 4> kShared = {"facts", "workload", "point", "now"};
+// Operations of RFC 6902 that make nothing larger than what they are given.
+constexpr std::array<std::string_view, 4> kOperations = {"add", "remove", "replace", "test"};
 
 // Facts of one model, or a list with those of several.
 Result<std::vector<policy::Facts>> models_from(const Json& json) {
@@ -50,6 +59,72 @@ Status read_case(const Json& json, PolicyCase& one) {
   return {};
 }
 
+bool is_known_operation(const Json& change) {
+  const auto op = change.is_object() ? change.find("op") : change.end();
+  return change.is_object() && op != change.end() && op->is_string() &&
+         std::ranges::find(kOperations, op->get<std::string>()) != kOperations.end();
+}
+
+// Applies the JSON Patch (RFC 6902) in the member "change" to the other members of a case.
+Status change_case(Json& one) {
+  const auto found = one.find("change");
+  if (found == one.end()) {
+    return {};
+  }
+  const Json changes = *found;
+  one.erase(found);
+  if (!changes.is_array() || changes.size() > kMaxChanges) {
+    return fail(ErrorCode::kSchemaViolation, "A change is a list of at most 64 operations",
+                "/change");
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const std::string where = "/change/" + std::to_string(i);
+    if (!is_known_operation(changes[i])) {
+      return fail(ErrorCode::kSchemaViolation, "The operations are add, remove, replace and test",
+                  where);
+    }
+    try {
+      one = one.patch(Json::array({changes[i]}));
+    } catch (const Json::exception&) {
+      return fail(ErrorCode::kSchemaViolation,
+                  "The operation does not fit: its path leads nowhere, or a test does not hold",
+                  where);
+    }
+  }
+  return {};
+}
+
+// The cases in "cases", each with the members beside it that it does not have itself.
+Result<std::vector<PolicyCase>> listed_cases(const Json& json, const PolicyCase& base) {
+  for (const auto& [name, value] : json.items()) {
+    if (name != "cases" && std::ranges::find(kShared, name) == kShared.end()) {
+      return fail(ErrorCode::kSchemaViolation, "Beside cases there is no such member", "/" + name);
+    }
+  }
+  std::vector<PolicyCase> cases;
+  for (const Json& item : json.at("cases")) {
+    const std::string where = "/cases/" + std::to_string(cases.size());
+    if (!item.is_object()) {
+      return fail(ErrorCode::kSchemaViolation, "A case is an object", where);
+    }
+    Json whole = json;
+    whole.erase("cases");
+    whole.update(item);
+    PolicyCase one = base;
+    Status read = change_case(whole);
+    if (read) {
+      read = read_case(whole, one);
+    }
+    if (!read) {
+      Error error = std::move(read).error();
+      error.where = where + error.where;
+      return std::unexpected(std::move(error));
+    }
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
 bool has_reason(const Verdict& verdict, const std::string& reason) {
   return std::ranges::any_of(verdict.reasons,
                              [&](Reason code) { return info(code).code == reason; });
@@ -86,11 +161,7 @@ Result<std::vector<PolicyCase>> read_cases(const std::string& file, const Policy
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), limits));
   std::vector<PolicyCase> cases;
   if (json.is_object() && json.contains("cases") && json.at("cases").is_array()) {
-    for (const Json& item : json.at("cases")) {
-      PolicyCase one = base;
-      ASSAY_TRY(read_case(item, one));
-      cases.push_back(std::move(one));
-    }
+    ASSAY_ASSIGN(cases, listed_cases(json, base));
   } else if (json.is_object() && json.contains("facts")) {
     PolicyCase one = base;
     ASSAY_TRY(read_case(json, one));
@@ -127,6 +198,23 @@ std::optional<std::string> suite_beside(const std::string& policy_file) {
     path.replace_extension();
   }
   return std::nullopt;
+}
+
+Result<policy::ReferenceSets> load_sets(const std::vector<std::string>& paths) {
+  policy::ReferenceSets sets;
+  for (const std::string& path : paths) {
+    ASSAY_ASSIGN(const LoadedDocument document, load_document(path));
+    if (document.payload.kind != PayloadKind::kReferenceSet) {
+      return fail(ErrorCode::kPayloadTypeUnknown,
+                  "This is no reference set but " + std::string(name(document.payload.kind)), path);
+    }
+    ASSAY_ASSIGN(ReferenceSet set, parse_reference_set(document.payload.bytes));
+    std::string name = set.name;
+    if (!sets.emplace(name, policy::ActiveSet{document.payload.id(), std::move(set)}).second) {
+      return fail(ErrorCode::kUsage, "Two files have the set " + name, path);
+    }
+  }
+  return sets;
 }
 
 }  // namespace assay::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/evaluate.h"
+#include "policy/reference_sets.h"
 
 namespace assay::cli {
 
@@ -28,9 +29,12 @@ struct CaseResult {
   std::string problem;  // why the answer is not as expected; empty: it is
 };
 
-// Reads the cases in a file: {"cases": [...]}, one case, or the facts of one. What a case leaves
-// out is as in `base`. Errors: usage for a file without a case; schema-violation; those of reading
-// it.
+// Reads the cases in a file: {"cases": [...]}, one case, or the facts of one. Members "facts",
+// "workload", "point" and "now" beside "cases" are those of every case that has none of its own;
+// the member "change" of a case, a JSON Patch (RFC 6902) of at most 64 operations add, remove,
+// replace and test, is applied to the case with them. What is still left out is as in `base`.
+// Errors: usage for a file without a case; schema-violation, with the place in the file; those of
+// reading it.
 [[nodiscard]] Result<std::vector<PolicyCase>> read_cases(const std::string& file,
                                                          const PolicyCase& base);
 
@@ -40,5 +44,10 @@ struct CaseResult {
 // Returns the file with the tests of a policy: "prod.tests.json" beside "prod.json" and beside
 // "prod.signed.json". Returns nullopt when there is none.
 [[nodiscard]] std::optional<std::string> suite_beside(const std::string& policy_file);
+
+// Returns the reference sets in files, signed or not, by name; for a policy that is evaluated here.
+// Verifies no signature. Errors: payload-type-unknown when a file holds another document; usage
+// when two files have one set.
+[[nodiscard]] Result<policy::ReferenceSets> load_sets(const std::vector<std::string>& paths);
 
 }  // namespace assay::cli

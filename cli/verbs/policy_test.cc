@@ -17,6 +17,7 @@ namespace {
 struct TestOptions {
   std::string file;
   std::string facts;
+  std::vector<std::string> sets;
   WorkloadFlags workload;
   std::string point = "create";
   std::string at;
@@ -46,8 +47,7 @@ Json case_json(const PolicyCase& one, bool selected, const std::string& problem,
   return json;
 }
 
-void print_case(const Context& context, const PolicyCase& one, bool selected,
-                const std::string& problem, const Json& verdict) {
+void print_case(const PolicyCase& one, const std::string& problem, const Json& verdict) {
   const bool good = problem.empty();
   if (!one.name.empty()) {
     print_line((good ? "ok    " : "wrong ") + one.name);
@@ -58,9 +58,6 @@ void print_case(const Context& context, const PolicyCase& one, bool selected,
   if (!good || one.name.empty()) {
     print_text(verdict_text(verdict));
   }
-  if (good && !selected) {
-    message(context, "note: the policy does not select this workload");
-  }
 }
 
 Result<Exit> test(const Context& context, const TestOptions& options) {
@@ -69,7 +66,8 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     return fail(ErrorCode::kPayloadTypeUnknown, "This is no policy", options.file);
   }
   ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document.payload.bytes));
-  const std::vector<policy::ActivePolicy> active = {{document.payload.id(), std::move(policy)}};
+  ASSAY_ASSIGN(const policy::ReferenceSets sets, load_sets(options.sets));
+  const std::vector active = {policy::with_sets(document.payload.id(), std::move(policy), sets)};
   ASSAY_ASSIGN(const PolicyCase base, base_of(context, options));
   std::string facts = options.facts;
   if (facts.empty()) {
@@ -90,7 +88,7 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     if (context.json()) {
       items.push_back(case_json(one, result.selected, result.problem, verdict));
     } else {
-      print_case(context, one, result.selected, result.problem, verdict);
+      print_case(one, result.problem, verdict);
     }
   }
   if (context.json()) {
@@ -111,7 +109,9 @@ void add_policy_test(const Command& group, Context& context) {
   verb.option(
       "--facts", options->facts, "FILE",
       "facts of a decision (its facts document), or cases: {\"cases\":[{\"name\",\"facts\","
-      "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]} (default: FILE.tests.json)");
+      "\"workload\",\"point\",\"now\",\"change\",\"expect\",\"expect_reasons\"}]} (default: "
+      "FILE.tests.json)");
+  verb.option("--set", options->sets, "FILE", "reference set that the policy names; repeatable");
   add_workload_options(verb, options->workload);
   verb.choice("--point", options->point, {"create", "bind", "serve"},
               "decision point (default create)");

@@ -94,7 +94,7 @@ std::string place_in_log(const Json& answer) {
 // Statements are answered with the record that names the signature; the receipt must be about it.
 bool has_record(PayloadKind kind) {
   return kind == PayloadKind::kManifest || kind == PayloadKind::kAttestation ||
-         kind == PayloadKind::kPolicy;
+         kind == PayloadKind::kPolicy || kind == PayloadKind::kReferenceSet;
 }
 
 Result<Json> push_one(Api& api, const Ready& item,

@@ -52,6 +52,7 @@ show() {
     words="${*:3}"
   fi
   words=${words/#ask_webhook/assay admission test -f review.json}
+  words=${words/#ask_about_chat/assay decide --model $CHAT --namespace prod-eu --resource nvidia.com/gpu}
   words=${words/#ask_to_serve/assay decide --model $SERVED --point serve --node $NODE}
   words=${words//"$ROOT/"/}
   printf '   %s$ %s%s%s\n' "$DIM" "$words" "$who" "$PLAIN"

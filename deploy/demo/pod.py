@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes AdmissionReviews of a pod, as a cluster's API server sends them.
 
-    pod.py NAME CLAIM [MODEL]     its creation
+    pod.py NAME CLAIM [MODEL]     its creation; in the namespace $NAMESPACE, or inference
     pod.py --bind NAME NODE       its binding to a node
     pod.py --claim CLAIM VOLUME   that a volume claim is bound to a persistent volume
 
@@ -9,10 +9,11 @@ The pod asks for a GPU, mounts the volume claim CLAIM and, with MODEL, names it 
 assay.dev/model, as an inference server's manifest would. Its uid follows from its name.
 """
 import json
+import os
 import sys
 import uuid
 
-NAMESPACE = "inference"
+NAMESPACE = os.environ.get("NAMESPACE", "inference")
 
 
 def uid_of(name):

@@ -3,6 +3,8 @@
 # The whole story on one machine: hash, sign, push, judge, admit or refuse, verify on a node, bind or
 # refuse, verify in memory, audit, prove.
 #   deploy/demo/run.sh [MODEL_DIR]
+# ASSAY_DEMO_CHAPTER=pipeline runs the chapter about a model's origin alone. Pictures of it stay in
+# build/demo, or in ASSAY_DEMO_OUT.
 # Uses the programs of build/release; works in a temporary directory; leaves nothing running.
 set -u -o pipefail
 umask 077
@@ -26,6 +28,8 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/chain.sh"
 # shellcheck source=deploy/demo/memory.sh
 . "$ROOT/deploy/demo/memory.sh"
+# shellcheck source=deploy/demo/pipeline.sh
+. "$ROOT/deploy/demo/pipeline.sh"
 
 finish() {
   stop_server
@@ -77,6 +81,33 @@ variant() {
   printf '{"variant": "%s"}\n' "$2" >"$1/config.json"
 }
 
+tell_pipeline() {
+  step "Atlas's pipeline: a dataset, training, an adapter, quantisation, evaluation, approval"
+  make_pipeline
+  step "A ready policy for it: docs/policies/atlas-three-stage.json"
+  three_stage_policy
+  step "Refused: nobody says where the dataset comes from"
+  refuse_pipeline
+  step "Refused: trained without evidence; with evidence under a foreign root"
+  refuse_unmeasured_training
+  step "Refused: a cherry-picked evaluation"
+  refuse_cherry_picked
+  step "Allowed in three stages"
+  allow_pipeline
+  step "What two other ready policies would change"
+  try_policies
+  step "Refused: the dataset is withdrawn"
+  refuse_withdrawn_dataset
+  step "Refused: the trainer's key is revoked"
+  refuse_revoked_trainer
+}
+
+finished() {
+  end_step
+  printf '\n%severything came out as expected%s (%d s)\n' "$GREEN" "$PLAIN" $(($(date +%s) - START))
+  exit 0
+}
+
 printf '%sAssay: may this model run here?%s\n' "$BOLD" "$PLAIN"
 
 step "A service with TLS, SQLite and the trust of two operators"
@@ -90,6 +121,11 @@ json last.out 'd["log_verifier_key"]' >log.vkey
 [ -s log.vkey ] || fail "assayd init did not print the log's verifier key"
 start_service
 note "assayd serves $ASSAY_SERVER and webhooks on $ADMISSION"
+
+if [ "${ASSAY_DEMO_CHAPTER:-}" = pipeline ]; then
+  tell_pipeline
+  finished
+fi
 
 step "A model: config.json and two safetensors shards"
 if [ -n "$MODEL" ]; then
@@ -268,8 +304,10 @@ worker_ended && fail "the worker of a revoked node goes on"
 grep -q 'node-revoked' worker.err || fail "the worker does not say why it ended"
 proven "two operators ended the node; its worker is turned away and stops"
 
+tell_pipeline
+
 step "The audit trail"
-run as security assay audit events --limit 100
+run as security assay audit events --limit 1000
 sed 's/^/   /' last.out | tail -n 12
 DECISION=$(as security assay decision list --verdict deny -o json | /usr/bin/python3 -c '
 import json, sys
@@ -290,5 +328,4 @@ flip "$ENTRY" 100
 refused 1 'refused: .*tile/entries' assay log verify mirror --verifier-key-file log.vkey
 proven "with one changed byte the log is refused"
 
-end_step
-printf '\n%severything came out as expected%s (%d s)\n' "$GREEN" "$PLAIN" $(($(date +%s) - START))
+finished

@@ -20,7 +20,8 @@ describe() {
 make_keys() {
   mkdir -p keys tokens
   local name
-  for name in publisher approver-a author policy-approver operator-1 operator-2 stranger; do
+  for name in publisher approver-a author policy-approver operator-1 operator-2 stranger \
+    data trainer builder lab; do
     make_key "$name" ed25519
   done
   make_key evaluator ecdsa-p256
@@ -31,6 +32,11 @@ make_keys() {
   describe evaluator signer eva@acme.example --role "evaluate:$LIFECYCLE:acme"
   describe approver-a signer anna@acme.example --role "approve:$LIFECYCLE:acme"
   describe approver-b signer ben@acme.example --role "approve:$LIFECYCLE:acme"
+  describe data signer data@acme.example --role "collect:$LIFECYCLE:acme"
+  describe trainer signer train@acme.example --role "train:$LIFECYCLE:acme" \
+    --role "merge:$LIFECYCLE:acme"
+  describe builder signer release-build@acme.example --role "quantize:$LIFECYCLE:acme"
+  describe lab signer lab@institute.example --role "evaluate:$LIFECYCLE:acme"
   describe author author paula@acme.example
   describe policy-approver approver quentin@acme.example
 }
@@ -84,6 +90,7 @@ JSON
 {"id": "gpu-node", "node": "$NODE", "principal": "node-agent"}
 JSON
   quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --appraisal appraisal.json \
+    --appraisal stage-appraisal.json \
     --register registration.json --out service/bootstrap.json
 }
 
@@ -97,6 +104,8 @@ write_appraisal() {
   json machine.json 'json.dumps({"evidence_type": "tdx",
     "policy": {"reference_values": d["reference_values"]},
     "dangerous_anchors": [d["dangerous_anchor"]]})' >appraisal.json
+  # The same machine for every stage of a model's life that shows evidence.
+  json appraisal.json 'json.dumps({**d, "stage": "*"})' >stage-appraisal.json
 }
 
 # wait_until WHAT PID LOG CHECK...: until CHECK passes. The demo fails, with the end of LOG, when
@@ -173,8 +182,7 @@ start_worker() {
   local options=(--node "$1" --map "pvc://inference/$CLAIM=$PWD/node/claims/$CLAIM,volume=$VOLUME"
     --map "pvc://inference/served=$PWD/node/claims/served" --device opencl
     --evidence simulate --simulator-seed seed
-    --register-socket "$PWD/register.sock" --register-uid "$(id -u)"
-    --reader-timeout 240)  # at its first start the process that reads memory compiles its kernels
+    --register-socket "$PWD/register.sock" --register-uid "$(id -u)")
   show as node-agent assay worker run "${options[@]}"
   ASSAY_TOKEN_FILE=tokens/node-agent assay worker run "${options[@]}" >worker.log 2>worker.err &
   WORKER_PID=$!

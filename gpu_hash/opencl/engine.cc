@@ -8,6 +8,7 @@
 #include "gpu_hash/opencl/opencl.h"
 #include "gpu_hash/opencl/stream.h"
 #include "gpu_hash/opencl/tune.h"
+#include "gpu_hash/preparing.h"
 #include "gpu_hash/tree/self_test.h"
 #include "gpu_hash/workers.h"
 
@@ -158,11 +159,7 @@ Result<ClKernels> ClEngine::load_tested(HashAlgorithm algorithm, const KernelVar
   return kernels;
 }
 
-Result<ClKernels*> ClEngine::kernels(HashAlgorithm algorithm) {
-  std::optional<ClKernels>& slot = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1].kernels;
-  if (slot) {
-    return &*slot;
-  }
+Result<ClKernels> ClEngine::load_best(HashAlgorithm algorithm) {
   const KernelVariant plain =
       kernel_variants(algorithm, session_.device().vendor, session_.device().info.type).front();
   const KernelVariant chosen = tuned_variant(session_, algorithm, cache_);
@@ -171,17 +168,24 @@ Result<ClKernels*> ClEngine::kernels(HashAlgorithm algorithm) {
     distrust_variant(session_, algorithm, cache_);
     kernels = load_tested(algorithm, plain);
   }
-  if (!kernels) {
-    return std::unexpected(std::move(kernels).error());
+  return kernels;
+}
+
+Result<ClKernels*> ClEngine::kernels(HashAlgorithm algorithm, const BytesDone& progress) {
+  std::optional<ClKernels>& slot = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1].kernels;
+  if (!slot) {
+    const Preparing preparing(progress);
+    ASSAY_ASSIGN(ClKernels kernels, load_best(algorithm));
+    slot = std::move(kernels);
   }
-  slot = std::move(*kernels);
   return &*slot;
 }
 
-Result<ClKernels*> ClEngine::resident_kernels(HashAlgorithm algorithm) {
-  ASSAY_ASSIGN(ClKernels* const kernels, this->kernels(algorithm));
+Result<ClKernels*> ClEngine::resident_kernels(HashAlgorithm algorithm, const BytesDone& progress) {
+  ASSAY_ASSIGN(ClKernels* const kernels, this->kernels(algorithm, progress));
   bool& tested = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1].resident;
   if (!tested) {
+    const Preparing preparing(progress);
     ASSAY_TRY(test_resident(*kernels, algorithm));
     tested = true;
     // The self-test needed lanes, which hashing of device memory does not need. Where a model is
@@ -195,7 +199,8 @@ Result<ClKernels*> ClEngine::resident_kernels(HashAlgorithm algorithm) {
 Result<ResidentResult> ClEngine::run_resident(std::span<const Region> regions,
                                               const HashRequest& request, ResidentWork work,
                                               const TagKey* key) {
-  ASSAY_ASSIGN(ClKernels* const kernels, resident_kernels(request.parameters.hash));
+  ASSAY_ASSIGN(ClKernels* const kernels,
+               resident_kernels(request.parameters.hash, request.progress));
   last_path_ = {true, kernels->variant().name};
   return hash_resident(session_, *kernels, scratch_, regions, request, work, key, batch_bytes_);
 }
@@ -210,7 +215,7 @@ Result<std::vector<ObjectDigests>> ClEngine::hash(std::span<const Region> region
                  run_resident(regions, request, ResidentWork::kHash, nullptr));
     return std::move(result.digests);
   }
-  ASSAY_ASSIGN(ClKernels* const tested, kernels(request.parameters.hash));
+  ASSAY_ASSIGN(ClKernels* const tested, kernels(request.parameters.hash, request.progress));
   last_path_ = {false, tested->variant().name};
   return run_stream(*tested, regions, request, kAlignment);
 }

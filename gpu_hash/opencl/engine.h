@@ -55,8 +55,10 @@ class ClEngine final : public Engine {
   [[nodiscard]] Result<std::shared_ptr<ClMemory>> allocate(std::uint64_t size);
   [[nodiscard]] Status write(const ClMemory& memory, std::uint64_t offset, ByteView bytes);
   // Returns the kernels, which have passed the self-test. The kernels stay valid as long as the
-  // engine exists. A caller of kernels() must not share the engine between threads.
-  [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
+  // engine exists. While they are compiled and tested for the first time, `progress` is called from
+  // time to time (gpu_hash/preparing.h). A caller of kernels() must not share the engine between
+  // threads.
+  [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm, const BytesDone& progress = {});
   // Makes the copies to the device that streaming `bytes` bytes makes, but reads no data and runs
   // no kernels. For benchmarks.
   [[nodiscard]] Status copy_alone(std::uint64_t bytes);
@@ -76,7 +78,9 @@ class ClEngine final : public Engine {
   // Loads a variant and tests it. A cached binary that fails the test is built again from source.
   [[nodiscard]] Result<ClKernels> load_tested(HashAlgorithm algorithm,
                                               const KernelVariant& variant);
-  [[nodiscard]] Result<ClKernels*> resident_kernels(HashAlgorithm algorithm);
+  [[nodiscard]] Result<ClKernels*> resident_kernels(HashAlgorithm algorithm,
+                                                    const BytesDone& progress);
+  [[nodiscard]] Result<ClKernels> load_best(HashAlgorithm algorithm);
   [[nodiscard]] Result<ResidentResult> run_resident(std::span<const Region> regions,
                                                     const HashRequest& request, ResidentWork work,
                                                     const TagKey* key);

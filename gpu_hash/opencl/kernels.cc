@@ -115,6 +115,16 @@ Result<ClKernels> ClKernels::create(const ClSession& session, HashAlgorithm algo
   return kernels;
 }
 
+void ClKernels::note_use(cl_kernel kernel) {
+  const bool is_new = kernel == nullptr || std::ranges::find(used_, kernel) == used_.end();
+  if (is_new && kernel != nullptr) {
+    used_.push_back(kernel);
+  }
+  if (is_new && on_first_use_) {
+    on_first_use_();
+  }
+}
+
 Result<ClKernels::Leaves*> ClKernels::program_for(const ClSession& session, std::size_t buffers,
                                                   bool tags) {
   const bool many = buffers > 1;
@@ -122,6 +132,7 @@ Result<ClKernels::Leaves*> ClKernels::program_for(const ClSession& session, std:
   if (slot) {
     return &*slot;
   }
+  note_use(nullptr);
   Leaves leaves;
   leaves.buffers = many ? max_buffers(session) : 1;
   ASSAY_ASSIGN(LoadedProgram program, load_program(session, source(leaves.buffers, tags), cache_));
@@ -144,6 +155,7 @@ Status ClKernels::leaves(const ClSession& session, cl_command_queue queue, const
     return fail(ErrorCode::kInternal, "a launch does not fit its kernel");
   }
   const cl_kernel kernel = launch.aligned ? leaves->aligned.get() : leaves->anywhere.get();
+  note_use(kernel);
   KernelArguments arguments(kernel);
   add_buffers(arguments, launch.buffers, leaves->buffers);
   add_runs(arguments, launch);
@@ -189,6 +201,7 @@ Status ClKernels::gather_bytes(const ClSession& session, cl_command_queue queue,
                                std::uint32_t at_copies, std::uint32_t copies, cl_mem out,
                                ClEvents& events) {
   ASSAY_ASSIGN(Leaves* const leaves, program_for(session, buffers.size(), false));
+  note_use(leaves->gather.get());
   KernelArguments arguments(leaves->gather.get());
   add_buffers(arguments, buffers, leaves->buffers);
   arguments.add(tables).add(at_copies).add(out);
@@ -202,6 +215,7 @@ Result<cl_kernel> ClKernels::tag_pass_for(const ClSession& session, std::size_t 
   padded = many ? max_buffers(session) : 1;
   std::optional<TagPass>& slot = tag_pass_[many ? 1 : 0];
   if (!slot) {
+    note_use(nullptr);
     const ProgramSource source{{embedded::kBuffersCl, embedded::kTagsCl, embedded::kTagPassCl},
                                "-cl-std=CL1.2 -DASSAY_BUFFERS=" + std::to_string(padded)};
     ASSAY_ASSIGN(LoadedProgram program, load_program(session, source, cache_));
@@ -220,6 +234,7 @@ Status ClKernels::tag_blocks(const ClSession& session, cl_command_queue queue,
   if (launch.buffers.size() > padded || !launch.aligned) {
     return fail(ErrorCode::kInternal, "a launch does not fit its kernel");
   }
+  note_use(kernel);
   KernelArguments arguments(kernel);
   add_buffers(arguments, launch.buffers, padded);
   add_runs(arguments, launch);

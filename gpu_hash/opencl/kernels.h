@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpu_hash/opencl/program.h"
 #include "gpu_hash/opencl/variants.h"
@@ -58,6 +61,10 @@ class ClKernels {
   // Returns the largest number of buffers that one launch can read.
   [[nodiscard]] static std::uint32_t max_buffers(const ClSession& session);
 
+  // `tell` is called from then on before a program is loaded, and before a kernel that is not part
+  // of the self-test of all devices runs for the first time: some drivers compile only then.
+  void on_first_use(std::function<void()> tell) { on_first_use_ = std::move(tell); }
+
   // Each of the functions below enqueues one kernel. Buffers must live until the kernel has run.
   // Errors: device-failed.
   [[nodiscard]] Status leaves(const ClSession& session, cl_command_queue queue,
@@ -100,10 +107,15 @@ class ClKernels {
   [[nodiscard]] Result<cl_kernel> tag_pass_for(const ClSession& session, std::size_t buffers,
                                                std::uint32_t& padded);
 
+  // Calls on_first_use_ when `kernel` did not run before; null: a program is about to be loaded.
+  void note_use(cl_kernel kernel);
+
   HashAlgorithm algorithm_;
   KernelVariant variant_;
   KernelCache cache_;
   bool from_cache_ = false;
+  std::function<void()> on_first_use_;
+  std::vector<cl_kernel> used_;
   std::array<std::array<std::optional<Leaves>, 2>, 2> leaves_{};  // index: many buffers, with tags
   struct TagPass {
     ClProgram program{};

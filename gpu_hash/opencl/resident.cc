@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "gpu_hash/opencl/acquired.h"
 #include "gpu_hash/opencl/memory.h"
+#include "gpu_hash/preparing.h"
 #include "gpu_hash/resident/plan.h"
 #include "gpu_hash/tree/fold.h"
 
@@ -28,6 +30,38 @@ std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size,
   const std::uint64_t tags = std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
   const std::uint64_t slots = std::bit_floor(batch_bytes / (digest_size(algorithm) + tags));
   return std::max(static_cast<std::uint32_t>(std::min(slots, kMostSlots)), kFewestSlots);
+}
+
+// How large batches are, and how many of them are on the device at a time. All of them together use
+// the same memory.
+struct Batches {
+  std::uint32_t slots;  // chunks of a batch
+  std::size_t at_once;  // at most kBatchesAtOnce
+  std::uint64_t kept;   // bytes of a buffer that is kept for the next call
+};
+
+// Batches of tags alone are few and large: one, where that is enough for all of the call, or else
+// two at a time. Each batch ends with kernels that use a part of the device only; next to another
+// process these cost a turn of the device.
+Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
+                   const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
+  const std::uint64_t chunk_size = request.parameters.chunk_size;
+  const std::uint64_t all = kBatchesAtOnce * batch_bytes;
+  std::uint64_t chunks = 0;
+  for (const std::uint64_t size : sizes) {
+    chunks += size / chunk_size + (size % chunk_size == 0 ? 0 : 1);
+  }
+  const std::uint64_t digests = slots * digest_size(request.parameters.hash);
+  const std::uint64_t most = (all - std::min(all, digests)) / (chunk_size / kTagBlock * kTagBytes);
+  if (work == ResidentWork::kTags && chunks > slots) {
+    for (const std::uint64_t at_once : {1U, 2U}) {
+      const std::uint64_t possible = std::min(most / at_once, kMostSlots);
+      if (possible > slots && (chunks <= possible || at_once == 2)) {
+        return {static_cast<std::uint32_t>(std::min(chunks, possible)), at_once, all / at_once};
+      }
+    }
+  }
+  return {slots, kBatchesAtOnce, batch_bytes};
 }
 
 // One batch on the device: all its commands are in one in-order queue.
@@ -298,37 +332,40 @@ class LazyResults {
 class Resident {
  public:
   Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
-           const HashRequest& request, ResidentWork work, const TagKey* key)
+           const HashRequest& request, ResidentWork work, const TagKey* key, std::size_t at_once,
+           const std::optional<Preparing>& preparing)
       : session_(session),
         kernels_(kernels),
         scratch_(scratch),
         request_(request),
         work_(work),
-        key_(key) {}
+        key_(key),
+        at_once_(at_once),
+        preparing_(preparing) {}
 
   Status run(ResidentPlan& plan, Acquired& memory, LazyResults& results,
              std::vector<std::vector<Digest>>& tag_roots) {
     std::array<std::optional<BatchRun>, kBatchesAtOnce> runs;
     std::vector<cl_command_queue> queues;
     std::size_t next = 0;
-    for (; plan.next(scratch_[next % kBatchesAtOnce].batch()); ++next) {
-      const std::size_t at = next % kBatchesAtOnce;
+    for (; plan.next(scratch_[next % at_once_].batch()); ++next) {
+      const std::size_t at = next % at_once_;
       ASSAY_ASSIGN(const cl_command_queue queue, scratch_[at].queue(session_));
-      if (next < kBatchesAtOnce) {
+      if (next < at_once_) {
         ASSAY_TRY(next == 0 ? memory.acquire(queue) : memory.join(queue));
         queues.push_back(queue);
       }
       runs[at].emplace(session_, kernels_, scratch_[at], queue, request_, work_, key_);
       ASSAY_TRY(runs[at]->start());
       // The next batch needs the place of the oldest one.
-      ASSAY_TRY(take(runs[(next + 1) % kBatchesAtOnce], results, tag_roots));
+      ASSAY_TRY(take(runs[(next + 1) % at_once_], results, tag_roots));
       if (request_.stop.stop_requested()) {
         return fail(ErrorCode::kCancelled, "hashing was stopped on request");
       }
     }
     ASSAY_TRY(memory.release(queues));
-    for (std::size_t i = 0; i < kBatchesAtOnce; ++i) {
-      ASSAY_TRY(take(runs[(next + i) % kBatchesAtOnce], results, tag_roots));
+    for (std::size_t i = 0; i < at_once_; ++i) {
+      ASSAY_TRY(take(runs[(next + i) % at_once_], results, tag_roots));
     }
     return memory.finish();
   }
@@ -353,7 +390,7 @@ class Resident {
         tag_roots[segments[i].region].push_back(run->tag_root(i));
       }
     }
-    if (table != nullptr && request_.progress) {
+    if (table != nullptr && request_.progress && !preparing_) {  // one thread at a time says it
       request_.progress(table->bytes_done());
     }
     run.reset();
@@ -366,6 +403,22 @@ class Resident {
   const HashRequest& request_;
   ResidentWork work_;
   const TagKey* key_;
+  std::size_t at_once_;
+  const std::optional<Preparing>& preparing_;  // present: kernels of this call are compiled
+};
+
+// While this lives, `tell` is called when a kernel is used for the first time.
+class FirstUse {
+ public:
+  FirstUse(ClKernels& kernels, std::function<void()> tell) : kernels_(kernels) {
+    kernels_.on_first_use(std::move(tell));
+  }
+  ~FirstUse() { kernels_.on_first_use({}); }
+  FirstUse(const FirstUse&) = delete;
+  FirstUse& operator=(const FirstUse&) = delete;
+
+ private:
+  ClKernels& kernels_;
 };
 
 }  // namespace
@@ -410,20 +463,31 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
   const std::uint32_t slots =
       slots_of(request.parameters.hash, request.parameters.chunk_size, batch_bytes);
-  ResidentPlan plan(regions, sizes, request, {slots, ClKernels::max_buffers(session)});
+  const Batches batches = batches_of(work, sizes, request, slots, batch_bytes);
+  ResidentPlan plan(regions, sizes, request,
+                    {slots, batches.slots, ClKernels::max_buffers(session)});
+  for (std::size_t i = 0; i < scratch.size(); ++i) {  // of other batches before
+    scratch[i].trim(i < batches.at_once ? batches.kept : 0);
+  }
+  std::optional<Preparing> preparing;
+  const FirstUse first_use(kernels, [&] {
+    if (!preparing) {
+      preparing.emplace(request.progress);
+    }
+  });
   LazyResults results(sizes, request, plan.segment_size());
   ResidentResult result;
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
   {
     Acquired memory(session, scratch, regions);
-    Resident resident(session, kernels, scratch, request, work, key);
+    Resident resident(session, kernels, scratch, request, work, key, batches.at_once, preparing);
     ASSAY_TRY(resident.run(plan, memory, results, result.tag_roots));
   }
   if (work != ResidentWork::kTags) {
     ASSAY_ASSIGN(result.digests, results.get().take());
   }
   for (BatchScratch& one : scratch) {
-    one.trim(batch_bytes);
+    one.trim(batches.kept);
   }
   return result;
 }

@@ -19,15 +19,15 @@ constexpr std::array kNvidiaSha256 = {
     KernelVariant{"ptx", " -DASSAY_PTX=1", 128},
     KernelVariant{"multiply",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=119"
-                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=80",
+                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_TAG_ADDS=2 -cl-nv-maxrregcount=80",
                   128},
     KernelVariant{"multiply-103",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=103"
-                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=80",
+                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_TAG_ADDS=2 -cl-nv-maxrregcount=80",
                   128},
     KernelVariant{"multiply-48",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=126 -DASSAY_ADDS_ODD=103"
-                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=48",
+                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_TAG_ADDS=2 -cl-nv-maxrregcount=48",
                   128},
 };
 

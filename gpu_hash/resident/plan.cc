@@ -47,7 +47,7 @@ ResidentPlan::ResidentPlan(std::span<const Region> regions, std::span<const std:
       limits_(limits),
       chunk_size_(request.parameters.chunk_size),
       log_chunk_(static_cast<unsigned>(std::countr_zero(chunk_size_))),
-      segment_size_(choose_segment(request, limits.slots)),
+      segment_size_(choose_segment(request, limits.segment)),
       cursor_(sizes, segment_size_) {}
 
 void ResidentBatch::clear() {

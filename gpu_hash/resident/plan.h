@@ -55,7 +55,8 @@ struct ResidentBatch {
 class ResidentPlan {
  public:
   struct Limits {
-    std::uint32_t slots;    // chunks of a batch; a segment has at most as many
+    std::uint32_t segment;  // chunks of a segment at most
+    std::uint32_t slots;    // chunks of a batch at most; not fewer than of a segment
     std::uint32_t buffers;  // buffers of a launch
   };
 

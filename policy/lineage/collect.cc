@@ -1,95 +1,273 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches for the statements of a lineage, breadth first.
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "policy/lineage.h"
+#include "policy/signers.h"
+#include "schemas/manifest.h"
 
 namespace assay::policy {
 namespace {
 
-struct Place {
-  std::string digest;
-  std::size_t depth;
-};
+bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1-"); }
+
+// Whether all digests of a manifest but one can be something else than a tree of their own.
+bool may_join(const LineageStatement& manifest) {
+  return std::count_if(manifest.subjects.begin(), manifest.subjects.end(),
+                       [](const LineageSubject& one) { return is_tree(one.digest); }) == 1;
+}
 
 class Search {
  public:
-  Search(const LineageSource& source, LineageDirection direction, const LineageLimits& limits)
-      : source_(source), down_(direction == LineageDirection::kDown), limits_(limits) {}
+  Search(const LineageSource& source, LineageDirection direction, const LineageLimits& limits,
+         LineageWhose whose)
+      : source_(source),
+        down_(direction == LineageDirection::kDown),
+        all_(down_ || whose == LineageWhose::kAll),
+        limits_(limits) {}
 
   Result<std::shared_ptr<const Lineage>> from(const std::string& start) {
-    visit(start, 0, false);
+    visit(start, 0, nullptr, false);
     while (!waiting_.empty()) {
-      const Place place = std::move(waiting_.front());
+      const std::string digest = std::move(waiting_.front());
       waiting_.pop_front();
-      ASSAY_ASSIGN(const auto about, source_.about(place.digest));
-      ASSAY_TRY(look_at(about, place, false));
+      Place& place = places_.at(digest);
+      place.waits = false;
+      if (!place.read) {
+        ASSAY_ASSIGN(place.about, source_.about(digest));
+        place.read = true;
+      }
+      look_at(digest, place);
       if (down_) {
-        ASSAY_ASSIGN(const auto uses, source_.from(place.digest));
-        ASSAY_TRY(look_at(uses, place, true));
-      }
-    }
-    return Lineage::make(start, std::move(found_),
-                         std::vector<std::string>(reached_.begin(), reached_.end()));
-  }
-
- private:
-  // What is one thing with another is looked at before what is further away.
-  void visit(const std::string& digest, std::size_t depth, bool same_thing) {
-    if (!is_strong_digest(digest) || seen_.contains(digest)) {
-      return;
-    }
-    if (depth > limits_.depth) {
-      reached_.insert("depth");
-    } else if (seen_.size() >= limits_.digests) {
-      reached_.insert("digests");
-    } else {
-      seen_.insert(digest);
-      same_thing ? waiting_.push_front({digest, depth}) : waiting_.push_back({digest, depth});
-    }
-  }
-
-  Status look_at(const Lineage::Statements& statements, const Place& place, bool uses) {
-    for (const auto& statement : statements) {
-      if (!taken_.contains(statement->fact.id)) {
-        if (found_.size() >= limits_.statements) {
-          reached_.insert("statements");
-          return {};
-        }
-        taken_.insert(statement->fact.id);
-        found_.push_back(statement);
-      }
-      if (statement->manifest) {
-        visit_subjects(*statement, place.depth, true);
-      } else if (uses && makes_subjects(*statement)) {
-        visit_subjects(*statement, place.depth + 1, false);
-      } else if (!down_ && makes_subjects(*statement)) {
-        for (const LineageInput& input : statement->inputs) {
-          for (const std::string& digest : input.digests) {
-            visit(digest, place.depth + 1, false);
+        ASSAY_ASSIGN(const auto uses, source_.from(digest));
+        for (const auto& statement : uses) {
+          if (take(digest, statement) && makes_subjects(*statement)) {
+            visit_subjects(*statement, place, place.depth + 1, false);
           }
         }
       }
     }
-    return {};
+    LineageRest rest{asides(), {cut_.begin(), cut_.end()}};
+    return Lineage::make(start, std::move(found_),
+                         std::vector<std::string>(reached_.begin(), reached_.end()),
+                         std::move(rest));
   }
 
-  void visit_subjects(const LineageStatement& statement, std::size_t depth, bool same_thing) {
+ private:
+  // A digest, and the names under which its makers may be believed.
+  struct Place {
+    std::size_t depth = 0;
+    Names names{};         // that inputs give it, and manifests when it is unnamed
+    bool called = false;   // an input gives it a name
+    bool unnamed = false;  // the start, or an input without name
+    bool waits = false;
+    bool read = false;
+    Lineage::Statements about{};
+  };
+
+  // Another name can make more statements count, never fewer. `name`: nullptr for none. What is one
+  // thing with another is looked at before what is further away.
+  void visit(const std::string& digest, std::size_t depth, const std::string* name, bool same) {
+    Place* place = reach(digest, depth);
+    if (place == nullptr) {
+      return;
+    }
+    const bool has_name = name != nullptr && !name->empty();
+    bool more = !place->read;
+    if (has_name) {
+      more = place->names.insert(*name).second || more;
+      place->called = true;
+    } else {
+      more = more || !place->unnamed;
+      place->unnamed = true;
+    }
+    wait(digest, *place, more, same);
+  }
+
+  // The other digests of one thing have its names.
+  void visit_same(const std::string& digest, const Place& from) {
+    Place* place = reach(digest, from.depth);
+    if (place == nullptr || place == &from) {
+      return;
+    }
+    const std::size_t before = place->names.size();
+    place->names.insert(from.names.begin(), from.names.end());
+    const bool more =
+        !place->read || place->names.size() > before || (from.unnamed && !place->unnamed);
+    place->called = place->called || from.called;
+    place->unnamed = place->unnamed || from.unnamed;
+    wait(digest, *place, more, true);
+  }
+
+  Place* reach(const std::string& digest, std::size_t depth) {
+    if (!is_strong_digest(digest)) {
+      return nullptr;
+    }
+    if (const auto found = places_.find(digest); found != places_.end()) {
+      return &found->second;
+    }
+    if (depth > limits_.depth || places_.size() >= limits_.digests) {
+      reached_.insert(depth > limits_.depth ? "depth" : "digests");
+      cut_.insert(digest);
+      return nullptr;
+    }
+    Place& place = places_[digest];
+    place.depth = depth;
+    return &place;
+  }
+
+  void wait(const std::string& digest, Place& place, bool more, bool same) {
+    if (more && !place.waits) {
+      place.waits = true;
+      same ? waiting_.push_front(digest) : waiting_.push_back(digest);
+    }
+  }
+
+  // False when there is no room for the statement, which is about `digest`.
+  bool take(const std::string& digest, const std::shared_ptr<const LineageStatement>& statement) {
+    if (taken_.contains(statement->fact.id)) {
+      return true;
+    }
+    if (found_.size() >= limits_.statements) {
+      reached_.insert("statements");
+      cut_.insert(digest);
+      return false;
+    }
+    taken_.insert(statement->fact.id);
+    found_.push_back(statement);
+    return true;
+  }
+
+  void look_at(const std::string& digest, Place& place) {
+    if (!all_ && place.unnamed) {
+      for (const auto& one : place.about) {
+        if (one->manifest && may_publish(*one, nullptr)) {
+          place.names.insert(one->subjects.front().names.front());
+        }
+      }
+    }
+    for (const auto& one : place.about) {
+      if (!may_count(*one, place) || !take(digest, one)) {
+        continue;
+      }
+      if (one->manifest) {
+        if (all_ || may_join(*one)) {
+          visit_subjects(*one, place, place.depth, true);
+        }
+      } else if (!down_ && makes_subjects(*one)) {
+        for (const LineageInput& input : one->inputs) {
+          for (const std::string& parent : input.digests) {
+            visit(parent, place.depth + 1, &input.name, false);
+          }
+        }
+      }
+    }
+  }
+
+  void visit_subjects(const LineageStatement& statement, const Place& place, std::size_t depth,
+                      bool same) {
     for (const LineageSubject& subject : statement.subjects) {
-      visit(subject.digest, depth, same_thing);
+      same ? visit_same(subject.digest, place) : visit(subject.digest, depth, nullptr, false);
+    }
+  }
+
+  bool may_count(const LineageStatement& statement, const Place& place) const {
+    if (all_) {
+      return true;
+    }
+    if (statement.manifest) {
+      return place.unnamed ? may_publish(statement, nullptr) : may_publish(statement, &place.names);
+    }
+    static const Names nobody = {kUnknownName};
+    const Names& names = place.names.empty() ? nobody : place.names;
+    const StatementFact& fact = statement.fact;
+    return !fact.withdrawn &&
+           std::any_of(fact.signers.begin(), fact.signers.end(), [&](const SignerFact& signer) {
+             return granted(signer, names,
+                            {KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}});
+           });
+  }
+
+  // Under the manifest's own name and, unless `names` is null, under one of these.
+  static bool may_publish(const LineageStatement& manifest, const Names* names) {
+    if (manifest.fact.withdrawn || manifest.subjects.empty() ||
+        manifest.subjects.front().names.empty()) {
+      return false;
+    }
+    const SigningContext context{
+        KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), {}};
+    const Names own = {manifest.subjects.front().names.front()};
+    return std::any_of(manifest.fact.signers.begin(), manifest.fact.signers.end(),
+                       [&](const SignerFact& signer) {
+                         return granted(signer, own, context) &&
+                                (names == nullptr || granted(signer, *names, context));
+                       });
+  }
+
+  // At any time: a key that was revoked stays so.
+  static bool granted(const SignerFact& signer, const Names& names, SigningContext context) {
+    if (names.empty()) {
+      return false;
+    }
+    const Names some = worth_asking(signer.key, names);
+    return std::any_of(some.begin(), some.end(), [&](std::string_view name) {
+      context.name = name;
+      return check_grant(signer.key, context, signer.signed_at, Timestamp::max()).has_value();
+    });
+  }
+
+  // What was not taken, by digest and key.
+  std::vector<LineageAside> asides() const {
+    std::vector<LineageAside> asides;
+    for (const auto& [digest, place] : places_) {
+      std::map<KeyId, LineageAside> by_key;
+      for (const auto& one : place.about) {
+        if (!all_ && !taken_.contains(one->fact.id) && !cut_.contains(digest)) {
+          for (const SignerFact& signer : one->fact.signers) {
+            const auto [it, added] = by_key.try_emplace(
+                signer.key.id,
+                LineageAside{digest, signer.key.id, signer.key.identity, {}, 0, false});
+            add(*one, it->second);
+          }
+        }
+      }
+      for (auto& [key, aside] : by_key) {
+        std::sort(aside.names.begin(), aside.names.end());
+        asides.push_back(std::move(aside));
+      }
+    }
+    return asides;
+  }
+
+  static void add(const LineageStatement& statement, LineageAside& aside) {
+    ++aside.statements;
+    aside.makes = aside.makes || statement.manifest || makes_subjects(statement);
+    for (const LineageSubject& subject : statement.subjects) {
+      for (const std::string& name : subject.names) {
+        if (subject.digest == aside.digest && !name.empty() &&
+            aside.names.size() < LineageAside::kMaxNames &&
+            std::find(aside.names.begin(), aside.names.end(), name) == aside.names.end()) {
+          aside.names.push_back(name);
+        }
+      }
     }
   }
 
   const LineageSource& source_;
   bool down_;
+  bool all_;
   const LineageLimits& limits_;
-  std::deque<Place> waiting_;
-  std::unordered_set<std::string> seen_;
+  std::deque<std::string> waiting_;
+  std::unordered_map<std::string, Place> places_;  // a place never moves
   std::unordered_set<StatementId> taken_;
   Lineage::Statements found_;
   std::set<std::string> reached_;
+  std::set<std::string> cut_;
 };
 
 }  // namespace
@@ -97,8 +275,9 @@ class Search {
 Result<std::shared_ptr<const Lineage>> collect_lineage(const std::string& start,
                                                        const LineageSource& source,
                                                        LineageDirection direction,
-                                                       const LineageLimits& limits) {
-  return Search(source, direction, limits).from(start);
+                                                       const LineageLimits& limits,
+                                                       LineageWhose whose) {
+  return Search(source, direction, limits, whose).from(start);
 }
 
 }  // namespace assay::policy

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "policy/statement_index.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
 constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
+constexpr std::array<std::string_view, 6> kMaking = {"collect",  "preprocess", "train",
+                                                     "finetune", "merge",      "quantize"};
 constexpr std::array<std::string_view, 8> kStrong = {"assay-tree-v1-sha256",
                                                      "assay-tree-v1-sha384",
                                                      "sha256",
@@ -55,6 +58,46 @@ LineageIndex::Statement indexed(LineageIndex& index, const LineageStatement& sta
   return indexed;
 }
 
+void sort_distinct(std::vector<Timestamp>& times) {
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+}
+
+std::vector<Timestamp> attested_at(const Lineage::Statements& statements) {
+  std::vector<Timestamp> times;
+  for (const auto& statement : statements) {
+    for (const StageEvidenceFact& evidence : statement->fact.evidence) {
+      times.push_back(evidence.accepted_at);
+    }
+  }
+  sort_distinct(times);
+  return times;
+}
+
+// Signatures were mostly logged in the order of the statements, and few keys are revoked.
+std::vector<Timestamp> changes_of(const Lineage::Statements& statements) {
+  std::vector<Timestamp> changes = attested_at(statements);
+  std::set<Timestamp> revocations;
+  for (const auto& statement : statements) {
+    for (const StageEvidenceFact& evidence : statement->fact.evidence) {
+      if (evidence.made_after) {
+        changes.push_back(*evidence.made_after);
+      }
+    }
+    for (const SignerFact& signer : statement->fact.signers) {
+      if (changes.empty() || changes.back() != signer.signed_at) {
+        changes.push_back(signer.signed_at);
+      }
+      if (signer.key.revoked) {
+        revocations.insert(signer.key.revoked->at);
+      }
+    }
+  }
+  changes.insert(changes.end(), revocations.begin(), revocations.end());
+  sort_distinct(changes);
+  return changes;
+}
+
 }  // namespace
 
 bool makes_subjects(const LineageStatement& statement) {
@@ -67,6 +110,12 @@ bool makes_subjects(const LineageStatement& statement) {
   return statement.fact.predicate_type == kLifecyclePredicateType &&
          std::find(kDescribing.begin(), kDescribing.end(), statement.fact.stage) ==
              kDescribing.end();
+}
+
+bool surely_makes_subjects(const LineageStatement& statement) {
+  return makes_subjects(statement) &&
+         (statement.fact.predicate_type == kSlsaProvenance ||
+          std::find(kMaking.begin(), kMaking.end(), statement.fact.stage) != kMaking.end());
 }
 
 bool is_strong_digest(std::string_view digest) {
@@ -99,7 +148,13 @@ LineageIndex index_lineage(const Lineage& lineage) {
     }
     ids.push_back(statement->fact.id.text());
   }
+  for (const std::string& digest : lineage.rest().cut) {
+    index.cut.push_back(number(index, digest));
+  }
+  std::sort(index.cut.begin(), index.cut.end());
   index.evidence = EvidenceIds(ids);
+  index.changes = changes_of(lineage.statements());
+  index.attested = attested_at(lineage.statements());
   return index;
 }
 
@@ -128,14 +183,21 @@ bool Lineage::mentions(const std::string& digest) const {
 }
 
 std::shared_ptr<const Lineage> Lineage::make(std::string start, Statements statements,
-                                             std::vector<std::string> reached) {
+                                             std::vector<std::string> reached, LineageRest rest) {
   std::shared_ptr<Lineage> lineage(new Lineage());
   lineage->start_ = std::move(start);
   lineage->statements_ = std::move(statements);
   lineage->reached_ = std::move(reached);
+  lineage->rest_ = std::move(rest);
   std::stable_sort(lineage->statements_.begin(), lineage->statements_.end(),
                    [](const auto& a, const auto& b) { return is_earlier(a->fact, b->fact); });
   std::sort(lineage->reached_.begin(), lineage->reached_.end());
+  std::sort(lineage->rest_.cut.begin(), lineage->rest_.cut.end());
+  std::sort(lineage->rest_.aside.begin(), lineage->rest_.aside.end(),
+            [](const auto& a, const auto& b) {
+              return std::pair(std::string_view(a.digest), a.key.text()) <
+                     std::pair(std::string_view(b.digest), b.key.text());
+            });
   lineage->index_ = std::make_unique<const LineageIndex>(index_lineage(*lineage));
   return lineage;
 }

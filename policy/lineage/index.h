@@ -34,7 +34,12 @@ struct LineageIndex {
   std::vector<Statement> statements;  // in log order
   std::vector<About> about;           // of each digest
   std::size_t start = 0;              // digest
+  std::vector<std::size_t> cut;       // digests of LineageRest::cut, ascending
   EvidenceIds evidence;               // of all statements
+  // Times at which signatures or evidence were logged, keys were revoked, or after which a
+  // statement with evidence was made; ascending, distinct.
+  std::vector<Timestamp> changes;
+  std::vector<Timestamp> attested;  // times at which evidence was logged; ascending, distinct
 
   // Returns the names that statement `s` gives to digest `d`.
   [[nodiscard]] const std::vector<std::string>& names(std::size_t s, std::size_t d) const;
@@ -42,7 +47,7 @@ struct LineageIndex {
 
 [[nodiscard]] LineageIndex index_lineage(const Lineage& lineage);
 
-// Which digests are one thing: sets that grow together.
+// Which digests are one thing for a reader, whoever says so: sets that grow together.
 class DigestSets {
  public:
   explicit DigestSets(std::size_t digests);

@@ -4,44 +4,24 @@
 #include <optional>
 #include <set>
 
+#include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/glob.h"
+#include "policy/lineage/deny.h"
+#include "policy/lineage/edges.h"
 #include "policy/lineage/walk.h"
 #include "policy/lineage_condition.h"
+#include "policy/lineage_results.h"
+#include "schemas/name_form.h"
 #include "schemas/spdx.h"
 
 namespace assay::policy {
 namespace {
 
-// What an explanation names of each kind; of more it says how many there are.
-constexpr std::size_t kMaxShown = 16;
-
-// Findings of one kind, in an order that does not depend on the order of the facts.
-class Shown {
- public:
-  void add(Json finding) { findings_.insert(std::move(finding)); }
-  [[nodiscard]] bool empty() const { return findings_.empty(); }
-  void put(Json& actual, const char* member) const {
-    if (findings_.empty()) {
-      return;
-    }
-    Json list = Json::array();
-    for (const Json& finding : findings_) {
-      if (list.size() == kMaxShown) {
-        actual[std::string(member) + "_count"] = findings_.size();
-        break;
-      }
-      list.push_back(finding);
-    }
-    actual[member] = std::move(list);
-  }
-
- private:
-  std::set<Json> findings_;
-};
-
-bool contains(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
+// The licence without an exception and without "or later".
+std::string_view plain_licence(std::string_view licence) {
+  licence = licence.substr(0, licence.find(' '));
+  return licence.ends_with('+') ? licence.substr(0, licence.size() - 1) : licence;
 }
 
 class Judge {
@@ -50,7 +30,9 @@ class Judge {
       : condition_(condition),
         lineage_(lineage),
         index_(lineage.index()),
-        walk_(walk_lineage(lineage, condition.roles, *scope.facts.names, scope.now)) {}
+        demands_(scope.require == nullptr ? PublisherDemands() : publisher_demands(*scope.require)),
+        now_(scope.now),
+        walk_(walk_lineage(lineage, condition, demands_, *scope.facts.names, scope.now)) {}
 
   ConditionResult result() {
     ConditionResult result{
@@ -65,7 +47,7 @@ class Judge {
       judge_paths(result.actual);
     }
     checks_.demand_known(acyclic, Reason::kLineageCycle);
-    checks_.demand_known(lineage_.reached().empty(), Reason::kLineageIncomplete);
+    checks_.demand_known(is_whole(), Reason::kLineageIncomplete);
     if (walk_.undecided) {
       checks_.undecided();
     }
@@ -77,22 +59,38 @@ class Judge {
  private:
   Json expected() const {
     Json expected = assay::to_json(condition_);
-    if (condition_.leaves.size() > kMaxShown) {
+    if (condition_.leaves.size() > Shown::kMaxShown) {
       expected["leaves"] = condition_.leaves.size();
     }
     for (const char* list : {"digests", "names", "keys", "identities"}) {
       if (expected.contains("deny") && expected["deny"].contains(list) &&
-          expected["deny"][list].size() > kMaxShown) {
+          expected["deny"][list].size() > Shown::kMaxShown) {
         expected["deny"][list] = expected["deny"][list].size();
       }
     }
     return expected;
   }
 
+  // A limit that the search reached elsewhere, on the word of people who do not count here, is no
+  // matter.
+  bool is_whole() const {
+    const std::vector<std::size_t>& cut = index_.cut;
+    return lineage_.reached().empty() ||
+           (!cut.empty() &&
+            std::none_of(walk_.nodes.begin(), walk_.nodes.end(), [&](const auto& node) {
+              return std::any_of(node.second.digests.begin(), node.second.digests.end(),
+                                 [&](std::size_t digest) {
+                                   return std::binary_search(cut.begin(), cut.end(), digest);
+                                 });
+            }));
+  }
+
   void show(Json& actual, bool acyclic) const {
     denied_.put(actual, "denied");
+    unreadable_.put(actual, "unreadable");
     unknown_.put(actual, "unknown");
     unsigned_.put(actual, "unsigned");
+    unattested_.put(actual, "unattested");
     licences_.put(actual, "licences");
     if (!lineage_.reached().empty()) {
       actual["reached"] = lineage_.reached();
@@ -116,8 +114,8 @@ class Judge {
       least = std::min(least, index_.digests[digest]);
     }
     Json json = {{"digest", least}};
-    if (!node.called.empty()) {
-      json["name"] = *node.called.begin();
+    if (const auto& names = node.called.empty() ? node.names : node.called; !names.empty()) {
+      json["name"] = *names.begin();
     }
     return json;
   }
@@ -144,71 +142,12 @@ class Judge {
     }
   }
 
-  // --- what must not be there
-
-  void deny(const WalkedNode& node, const char* by, std::string_view what) {
-    Json finding = name_of(node);
-    finding["by"] = by;
-    finding["value"] = what;
-    denied_.add(std::move(finding));
-  }
-
   void judge_denied() {
-    for (const auto& [number, node] : walk_.nodes) {
-      for (const std::size_t digest : node.digests) {
-        deny_digest(node, index_.digests[digest]);
-        for (const std::size_t s : index_.about[digest].statements) {
-          deny_statement(node, s, digest);
-        }
-        for (const std::size_t s : index_.about[digest].manifests) {
-          deny_statement(node, s, digest);
-        }
-      }
-      for (const WalkedStatement& statement : node.statements) {
-        for (const WalkedInput& input : statement.inputs) {
-          deny_input(node, *input.input);
-        }
-      }
-    }
+    JudgedDenied judged = assay::policy::judge_denied(
+        condition_.deny, lineage_, walk_, [this](const WalkedNode& node) { return name_of(node); });
+    denied_ = std::move(judged.denied);
+    unreadable_ = std::move(judged.unreadable);
     checks_.demand(denied_.empty(), Reason::kAncestorDenied);
-  }
-
-  void deny_digest(const WalkedNode& node, std::string_view digest) {
-    if (contains(condition_.deny.digests, digest)) {
-      deny(node, "digest", digest);
-    }
-  }
-
-  void deny_name(const WalkedNode& node, std::string_view name) {
-    if (any_glob_matches(condition_.deny.names, name)) {
-      deny(node, "name", name);
-    }
-  }
-
-  // Of an input that leads to no node, the node that was made from it is shown.
-  void deny_input(const WalkedNode& child, const LineageInput& input) {
-    deny_name(child, input.name);
-    for (const std::string& digest : input.digests) {
-      deny_digest(child, digest);
-    }
-  }
-
-  void deny_statement(const WalkedNode& node, std::size_t s, std::size_t digest) {
-    for (const std::string& name : index_.names(s, digest)) {
-      deny_name(node, name);
-    }
-    const LineageIndex::Statement& statement = index_.statements[s];
-    if (!statement.makes && !statement.statement->manifest) {
-      return;
-    }
-    for (const SignerFact& signer : statement.statement->fact.signers) {
-      if (contains(condition_.deny.identities, signer.key.identity)) {
-        deny(node, "identity", signer.key.identity);
-      }
-      if (const std::string key = signer.key.id.text(); contains(condition_.deny.keys, key)) {
-        deny(node, "key", key);
-      }
-    }
   }
 
   // --- what must be known
@@ -219,18 +158,24 @@ class Judge {
     });
   }
 
+  // A name that leads out of where it seems to lie is no leaf.
   bool is_leaf_name(std::string_view name) const {
-    return std::any_of(condition_.leaves.begin(), condition_.leaves.end(), [&](const auto& one) {
-      return one.find(':') == std::string::npos && !name.empty() && glob_matches(one, name);
-    });
+    const auto plain = name.empty() ? std::nullopt : normalised_name(name);
+    return plain &&
+           std::any_of(condition_.leaves.begin(), condition_.leaves.end(), [&](const auto& one) {
+             const auto pattern = normalised_name(one);
+             return one.find(':') == std::string::npos && glob_matches(one, name) && pattern &&
+                    glob_matches(*pattern, *plain);
+           });
   }
 
   bool is_accepted_leaf(const WalkedNode& node) const {
     return std::any_of(
                node.digests.begin(), node.digests.end(),
                [&](std::size_t digest) { return is_leaf_digest(index_.digests[digest]); }) ||
-           std::any_of(node.called.begin(), node.called.end(),
-                       [&](std::string_view name) { return is_leaf_name(name); });
+           (&node != &walk_.nodes.at(walk_.start) &&
+            std::any_of(node.called.begin(), node.called.end(),
+                        [&](std::string_view name) { return is_leaf_name(name); }));
   }
 
   bool is_known(const WalkedNode& node) const {
@@ -239,9 +184,10 @@ class Judge {
 
   bool is_known(const WalkedInput& input) const {
     if (input.nodes.empty()) {
-      return is_leaf_name(input.input->name) ||
-             std::any_of(input.input->digests.begin(), input.input->digests.end(),
-                         [&](const std::string& digest) { return is_leaf_digest(digest); });
+      return !input.input->digests.empty() &&
+             (is_leaf_name(input.input->name) ||
+              std::any_of(input.input->digests.begin(), input.input->digests.end(),
+                          [&](const std::string& digest) { return is_leaf_digest(digest); }));
     }
     return std::all_of(input.nodes.begin(), input.nodes.end(),
                        [&](std::size_t node) { return is_known(walk_.nodes.at(node)); });
@@ -268,62 +214,37 @@ class Judge {
         }
       }
     }
-    checks_.demand_known(unknown_.empty(), Reason::kAncestorUnknown);
+    checks_.demand_known(unknown_.empty() && unreadable_.empty(), Reason::kAncestorUnknown);
   }
 
   // --- who made each node
 
   void judge_edges() {
-    bool failed = false;
-    bool undecided = false;
-    for (const LineageEdgeRule& rule : condition_.edges) {
-      const SignerRequirement requirement{rule.at_least, rule.identities};
-      for (const auto& [number, node] : walk_.nodes) {
-        Tally tally(requirement);
-        bool any = false;
-        for (const WalkedStatement& statement : node.statements) {
-          if (is_about(rule, statement)) {
-            any = true;
-            tally.add({&statement.statement->statement->fact, statement.signers});
-          }
-        }
-        if (any && tally.outcome() != Outcome::kPass) {
-          failed = failed || tally.outcome() == Outcome::kFail;
-          undecided = undecided || tally.outcome() == Outcome::kError;
-          Json finding = name_of(node);
-          finding["stage"] = rule.stage;
-          finding["role"] = rule.role;
-          finding["signers"] = tally.actual()["identities"];
-          unsigned_.add(std::move(finding));
-        }
-      }
-    }
+    const JudgedEdges judged = assay::policy::judge_edges(
+        condition_.edges, walk_, [this](const WalkedNode& node) { return name_of(node); }, now_);
     // A signature from the future may be what is missing.
-    checks_.demand(!failed || walk_.undecided, Reason::kSignersInsufficient);
-    if (undecided) {
+    checks_.demand(!judged.failed || walk_.undecided, Reason::kSignersInsufficient);
+    for (const Reason refused : judged.refused) {
+      checks_.demand(walk_.undecided, refused);
+    }
+    if (judged.undecided) {
       checks_.undecided();
     }
-  }
-
-  static bool is_about(const LineageEdgeRule& rule, const WalkedStatement& statement) {
-    if (!statement.statement->makes ||
-        (!rule.stage.empty() && statement.statement->statement->fact.stage != rule.stage)) {
-      return false;
-    }
-    return rule.role.empty() ||
-           std::any_of(statement.inputs.begin(), statement.inputs.end(),
-                       [&](const WalkedInput& input) { return input.input->role == rule.role; });
+    unsigned_ = judged.unsigned_nodes;
+    unattested_ = judged.unattested;
   }
 
   // --- licences
 
   bool accepts(const std::string& licence) const {
-    const auto is_in = [&](const std::vector<std::string>& list) {
+    const auto is_in = [](const std::vector<std::string>& list, std::string_view what) {
       return std::any_of(list.begin(), list.end(),
-                         [&](const auto& one) { return same_spdx_id(one, licence); });
+                         [&](const auto& one) { return same_spdx_id(one, what); });
     };
-    return (condition_.licences->allow.empty() || is_in(condition_.licences->allow)) &&
-           !is_in(condition_.licences->deny);
+    const LineageLicences& rule = *condition_.licences;
+    const bool allowed = is_in(rule.allow, licence);
+    return (rule.allow.empty() || allowed) && !is_in(rule.deny, licence) &&
+           (allowed || !is_in(rule.deny, plain_licence(licence)));
   }
 
   void judge_licences() {
@@ -432,12 +353,16 @@ class Judge {
   const LineageCondition& condition_;
   const Lineage& lineage_;
   const LineageIndex& index_;
+  PublisherDemands demands_;
+  Timestamp now_;
   LineageWalk walk_;
   std::vector<std::size_t> ordered_;
   Checks checks_;
   Shown denied_;
+  Shown unreadable_;
   Shown unknown_;
   Shown unsigned_;
+  Shown unattested_;
   Shown licences_;
 };
 
@@ -471,7 +396,40 @@ ConditionResult judge(const LineageCondition& condition, const Scope& scope) {
     return {{}, Outcome::kError, Reason::kAncestorUnknown, assay::to_json(condition), nullptr, {},
             {}};
   }
-  return Judge(condition, *lineage, scope).result();
+  const LineageResults* results = scope.known.lineage_results;
+  LineageQuestion question{*lineage, condition, *scope.facts.names, {}};
+  for (const ManifestCondition* demand :
+       scope.require == nullptr ? PublisherDemands() : publisher_demands(*scope.require)) {
+    question.demands.push_back(demand->signers);
+  }
+  if (const auto before = results ? results->find(question, scope.now) : nullptr) {
+    return *before;
+  }
+  ConditionResult result = Judge(condition, *lineage, scope).result();
+  if (results != nullptr) {
+    Horizon horizon{scope.now};
+    note_changes(condition, *lineage, horizon);
+    results->keep(question, horizon, result);
+  }
+  return result;
+}
+
+void note_changes(const LineageCondition& condition, const Lineage& lineage, Horizon& horizon) {
+  const std::vector<Timestamp>& changes = lineage.index().changes;
+  const auto next = std::upper_bound(changes.begin(), changes.end(), horizon.now);
+  if (next != changes.end()) {
+    horizon.changes_at(*next);
+  }
+  const std::vector<Timestamp>& attested = lineage.index().attested;
+  for (const LineageEdgeRule& rule : condition.edges) {
+    const auto age = rule.evidence ? rule.evidence->max_age_seconds : std::nullopt;
+    const auto young = std::partition_point(attested.begin(), attested.end(), [&](Timestamp then) {
+      return !age || is_older(then, *age, horizon.now);
+    });
+    if (young != attested.end()) {
+      horizon.ages_from(*young, *age);  // the oldest that is not too old yet
+    }
+  }
 }
 
 }  // namespace assay::policy

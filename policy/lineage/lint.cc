@@ -6,6 +6,7 @@
 #include "policy/glob.h"
 #include "policy/lineage.h"
 #include "policy/lineage_condition.h"
+#include "policy/stage_evidence.h"
 #include "schemas/spdx.h"
 
 namespace assay::policy {
@@ -54,17 +55,30 @@ void lint_edges(const LineageCondition& condition, std::vector<std::string>& war
         warnings.push_back("an edge rule asks for " + identity + ", whom deny forbids");
       }
     }
+    for (const std::string& text : lint_evidence(edge.evidence)) {
+      warnings.push_back("an edge rule " + text);
+    }
   }
 }
 
 void lint_licences(const LineageLicences& licences, std::vector<std::string>& warnings) {
+  if (licences.allow.empty()) {
+    warnings.push_back(
+        "licences denies without allow: a licence that nobody thought of, and the same under "
+        "another name, such as GPL-3.0 for GPL-3.0-only, is accepted");
+  }
+  std::size_t left = licences.allow.size();
   for (const std::string& allowed : licences.allow) {
     const bool denied =
         std::any_of(licences.deny.begin(), licences.deny.end(),
                     [&](const std::string& one) { return same_spdx_id(one, allowed); });
     if (denied) {
       warnings.push_back("licences allows and denies " + allowed + ": it is denied");
+      --left;
     }
+  }
+  if (left == 0 && !licences.allow.empty()) {
+    warnings.emplace_back("cannot pass: every licence that is allowed is denied");
   }
 }
 

@@ -14,62 +14,201 @@ SignerState at_time(const SignerFact& signer, Timestamp now) {
   return signer.signed_at > now ? SignerState::kUndecided : SignerState::kCounts;
 }
 
+// Rounds in which joins are dropped; each takes away at least one.
+constexpr std::size_t kMaxRounds = 16;
+
+bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1-"); }
+
 class Walker {
  public:
-  Walker(const Lineage& lineage, std::span<const std::string> roles, Timestamp now)
-      : index_(lineage.index()), roles_(roles), now_(now), sets_(index_.digests.size()) {}
+  Walker(const Lineage& lineage, const LineageCondition& condition, const PublisherDemands& demands,
+         Timestamp now)
+      : index_(lineage.index()), condition_(condition), demands_(demands), now_(now) {}
 
   LineageWalk walk(const Names& names) {
+    start_names_ = names;
     judge_manifests();
-    join();
-    walk_.start = sets_.find(index_.start);
-    WalkedNode& start = node(walk_.start);
-    start.names = names;
-    while (!waiting_.empty()) {
-      const std::size_t next = waiting_.front();
-      waiting_.pop_front();
-      queued_.erase(next);
-      look_at(next);
+    for (std::size_t round = 0;; ++round) {
+      walk_once();
+      if (!drop_manifests()) {
+        break;
+      }
+      if (round == kMaxRounds) {
+        walk_.undecided = true;
+        break;
+      }
     }
-    for (const auto& [set, node] : walk_.nodes) {
+    for (auto& [set, node] : walk_.nodes) {
       walk_.undecided = walk_.undecided || node.undecided || later_manifest(node);
+      add_beside(node);
     }
     return std::move(walk_);
   }
 
  private:
   enum class Count : std::uint8_t { kNo, kLater, kYes };
+  // What one manifest does for the policy.
+  struct Publication {
+    Count names = Count::kNo;  // names its digests
+    Count joins = Count::kNo;  // joins its digests
+  };
 
-  void judge_manifests() {
-    manifests_.resize(index_.statements.size(), Count::kNo);
-    for (std::size_t s = 0; s < index_.statements.size(); ++s) {
-      const LineageStatement& statement = *index_.statements[s].statement;
-      if (!statement.manifest || statement.fact.withdrawn || statement.subjects.empty() ||
-          statement.subjects.front().names.empty()) {
-        continue;
-      }
-      const SigningContext context{KeyPurpose::kPublisher,
-                                   {},
-                                   std::string(kManifestPredicateType),
-                                   statement.subjects.front().names.front()};
-      for (const SignerFact& signer : statement.fact.signers) {
-        if (check_grant(signer.key, context, signer.signed_at, now_)) {
-          const bool counts = at_time(signer, now_) == SignerState::kCounts;
-          manifests_[s] = std::max(manifests_[s], counts ? Count::kYes : Count::kLater);
-        }
-      }
+  // Whether those signers of a manifest meet the policy's demands who may publish under its own
+  // name and under all of `names`.
+  Count published(std::size_t s, const Names& names) const {
+    const LineageStatement& statement = *index_.statements[s].statement;
+    if (!statement.manifest || statement.fact.withdrawn || statement.subjects.empty() ||
+        statement.subjects.front().names.empty()) {
+      return Count::kNo;
+    }
+    std::vector<JudgedSigner> signers;
+    for (const SignerFact& signer : statement.fact.signers) {
+      const bool granted = may_publish(signer, statement.subjects.front().names.front()) &&
+                           std::all_of(names.begin(), names.end(), [&](std::string_view name) {
+                             return may_publish(signer, name);
+                           });
+      signers.push_back({signer.key.identity,
+                         granted ? at_time(signer, now_) : SignerState::kRejected,
+                         Reason::kRoleNotGranted});
+    }
+    switch (meets({&statement.fact, signers}, demands_)) {
+      case Outcome::kPass:
+        return Count::kYes;
+      case Outcome::kError:
+        return Count::kLater;
+      default:
+        return Count::kNo;
     }
   }
 
-  void join() {
+  bool may_publish(const SignerFact& signer, std::string_view name) const {
+    const SigningContext context{
+        KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), std::string(name)};
+    return check_grant(signer.key, context, signer.signed_at, now_).has_value();
+  }
+
+  void judge_manifests() {
+    manifests_.resize(index_.statements.size());
     for (std::size_t s = 0; s < index_.statements.size(); ++s) {
+      const Count count = demands_.empty() ? Count::kNo : published(s, {});
       const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
-      for (std::size_t i = 1; manifests_[s] == Count::kYes && i < subjects.size(); ++i) {
-        sets_.join(subjects.front(), subjects[i]);
+      const auto trees = std::count_if(subjects.begin(), subjects.end(), [&](std::size_t digest) {
+        return is_tree(index_.digests[digest]);
+      });
+      manifests_[s] = {count, trees == 1 && subjects.size() > 1 ? count : Count::kNo};
+    }
+  }
+
+  // A manifest counts only if its publishers may speak of whatever counted statements call its
+  // digests. Returns whether a manifest no longer does what it did in the last round.
+  bool drop_manifests() {
+    std::map<std::size_t, Names> called;  // of each digest, by inputs
+    std::map<std::size_t, Names> given;   // and by the statements about it
+    for (const auto& [set, node] : walk_.nodes) {
+      for (const WalkedStatement& statement : node.statements) {
+        const std::size_t s = static_cast<std::size_t>(statement.statement - &index_.statements[0]);
+        for (const std::size_t digest : node.digests) {
+          const std::vector<std::string>& names = index_.names(s, digest);
+          given[digest].insert(names.begin(), names.end());
+        }
+        for (const WalkedInput& input : statement.inputs) {
+          for (const std::size_t digest : input.digests) {
+            called[digest].insert(input.input->name);
+          }
+        }
       }
     }
+    bool dropped = false;
+    for (std::size_t s = 0; s < manifests_.size(); ++s) {
+      Publication& manifest = manifests_[s];
+      if (manifest.names == Count::kNo) {
+        continue;
+      }
+      Names names;
+      const auto add = [&](std::map<std::size_t, Names>& from) {
+        for (const std::size_t digest : index_.statements[s].subjects) {
+          if (const auto found = from.find(digest); found != from.end()) {
+            names.insert(found->second.begin(), found->second.end());
+          }
+        }
+        names.erase("");
+      };
+      add(called);
+      const Publication before = manifest;
+      manifest.names = std::min(manifest.names, names.empty() ? before.names : published(s, names));
+      add(given);
+      manifest.joins = std::min(manifest.joins, names.empty() || manifest.joins == Count::kNo
+                                                    ? before.joins
+                                                    : published(s, names));
+      if (manifest.joins != Count::kNo && !may_join_start(s)) {
+        manifest.joins = Count::kNo;
+      }
+      dropped = dropped || manifest.names != before.names || manifest.joins != before.joins;
+    }
+    return dropped;
+  }
+
+  // The names of the start are not those of inputs. A manifest that says what else the start is
+  // must be of publishers of one of them.
+  bool may_join_start(std::size_t s) const {
+    const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
+    return std::find(subjects.begin(), subjects.end(), index_.start) == subjects.end() ||
+           std::any_of(start_names_.begin(), start_names_.end(),
+                       [&](std::string_view name) { return published(s, {name}) != Count::kNo; });
+  }
+
+  // Each manifest that joins has one tree. A digest that is joined with two trees is one thing with
+  // neither, and so is one of which a tree has two of one algorithm.
+  void join() {
+    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> tree_of(index_.digests.size(), kNone);
+    std::set<std::size_t> ambiguous;
+    std::map<std::pair<std::size_t, std::string_view>, std::size_t> value;  // tree, algorithm
+    for (std::size_t s = 0; s < index_.statements.size(); ++s) {
+      if (manifests_[s].joins != Count::kYes) {
+        continue;
+      }
+      const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
+      const std::size_t tree =
+          *std::find_if(subjects.begin(), subjects.end(),
+                        [&](std::size_t digest) { return is_tree(index_.digests[digest]); });
+      for (const std::size_t digest : subjects) {
+        if (digest == tree) {
+          continue;
+        }
+        if (tree_of[digest] != kNone && tree_of[digest] != tree) {
+          ambiguous.insert(digest);
+        }
+        tree_of[digest] = tree;
+        const std::string_view text = index_.digests[digest];
+        const auto [it, added] = value.try_emplace({tree, text.substr(0, text.find(':'))}, digest);
+        if (!added && it->second != digest) {
+          ambiguous.insert({digest, it->second});
+        }
+      }
+    }
+    set_of_.resize(index_.digests.size());
+    members_.clear();
     for (std::size_t digest = 0; digest < index_.digests.size(); ++digest) {
-      members_[sets_.find(digest)].push_back(digest);
+      const bool joined = tree_of[digest] != kNone && !ambiguous.contains(digest);
+      set_of_[digest] = joined ? tree_of[digest] : digest;
+      members_[set_of_[digest]].push_back(digest);
+    }
+  }
+
+  void walk_once() {
+    walk_ = {};
+    named_.clear();
+    waiting_.clear();
+    queued_.clear();
+    join();
+    walk_.start = set_of_[index_.start];
+    node(walk_.start).names = start_names_;
+    while (!waiting_.empty()) {
+      const std::size_t next = waiting_.front();
+      waiting_.pop_front();
+      queued_.erase(next);
+      look_at(next);
     }
   }
 
@@ -77,26 +216,51 @@ class Walker {
   WalkedNode& node(std::size_t set) {
     const auto [it, added] = walk_.nodes.try_emplace(set);
     if (added) {
-      WalkedNode& fresh = it->second;
-      fresh.digests = members_.at(set);
-      for (const std::size_t digest : fresh.digests) {
-        for (const std::size_t s : index_.about[digest].manifests) {
-          if (manifests_[s] == Count::kYes) {
-            fresh.called.insert(index_.statements[s].statement->subjects.front().names.front());
-          }
-        }
-      }
+      it->second.digests = members_.at(set);
       wait(set);
     }
     return it->second;
   }
 
+  template <typename Use>
+  void for_manifests(const std::vector<std::size_t>& digests, const Use& use) const {
+    for (const std::size_t digest : digests) {
+      for (const std::size_t s : index_.about[digest].manifests) {
+        use(s);
+      }
+    }
+  }
+
   bool later_manifest(const WalkedNode& node) const {
-    return std::any_of(node.digests.begin(), node.digests.end(), [&](std::size_t digest) {
-      const std::vector<std::size_t>& about = index_.about[digest].manifests;
-      return std::any_of(about.begin(), about.end(),
-                         [&](std::size_t s) { return manifests_[s] == Count::kLater; });
+    bool later = false;
+    for_manifests(node.digests, [&](std::size_t s) {
+      later = later || manifests_[s].names == Count::kLater || manifests_[s].joins == Count::kLater;
     });
+    return later;
+  }
+
+  // What believed publishers say is the same, whether or not it is joined.
+  void add_beside(WalkedNode& node) const {
+    std::set<std::size_t> seen(node.digests.begin(), node.digests.end());
+    std::vector<std::size_t> open = node.digests;
+    while (!open.empty()) {
+      std::vector<std::size_t> next;
+      for_manifests(open, [&](std::size_t s) {
+        const LineageIndex::Statement& manifest = index_.statements[s];
+        if (manifests_[s].joins == Count::kNo) {
+          return;
+        }
+        for (const LineageSubject& subject : manifest.statement->subjects) {
+          node.beside.insert(subject.digest);
+        }
+        for (const std::size_t digest : manifest.subjects) {
+          if (seen.insert(digest).second) {
+            next.push_back(digest);
+          }
+        }
+      });
+      open = std::move(next);
+    }
   }
 
   // Another name can make more signatures count, never fewer.
@@ -109,20 +273,19 @@ class Walker {
       parent.called.insert(input.name);
       named_[set].insert(input.name);
     }
-    if (set != walk_.start) {
-      parent.names = named_[set];
-      if (parent.unnamed) {
-        for (const std::size_t digest : parent.digests) {
-          for (const std::size_t s : index_.about[digest].manifests) {
-            if (manifests_[s] == Count::kYes) {
-              parent.names.insert(index_.statements[s].statement->subjects.front().names.front());
-            }
-          }
+    if (set == walk_.start) {
+      return;
+    }
+    parent.names = named_[set];
+    if (parent.unnamed) {
+      for_manifests(parent.digests, [&](std::size_t s) {
+        if (manifests_[s].names == Count::kYes) {
+          parent.names.insert(index_.statements[s].statement->subjects.front().names.front());
         }
-      }
-      if (parent.names.size() != before) {
-        wait(set);
-      }
+      });
+    }
+    if (parent.names.size() != before) {
+      wait(set);
     }
   }
 
@@ -135,8 +298,19 @@ class Walker {
   }
 
   bool follows(const LineageInput& input) const {
-    return roles_.empty() || input.role == kDependencyRole ||
-           std::find(roles_.begin(), roles_.end(), input.role) != roles_.end();
+    const std::vector<std::string>& roles = condition_.roles;
+    return roles.empty() || input.role == kDependencyRole ||
+           std::find(roles.begin(), roles.end(), input.role) != roles.end();
+  }
+
+  bool makes(const LineageIndex::Statement& statement) const {
+    const std::string& stage = statement.statement->fact.stage;
+    return statement.makes &&
+           (surely_makes_subjects(*statement.statement) ||
+            std::find(condition_.stages.begin(), condition_.stages.end(), stage) !=
+                condition_.stages.end() ||
+            std::any_of(condition_.edges.begin(), condition_.edges.end(),
+                        [&](const LineageEdgeRule& edge) { return edge.stage == stage; }));
   }
 
   // Whether a role of the key covers every name that the statement gives to the node.
@@ -208,7 +382,8 @@ class Walker {
       if (!any(signers, SignerState::kCounts)) {
         here.undecided = here.undecided || any(signers, SignerState::kUndecided);
       } else {
-        counted.push_back({&index_.statements[s], std::move(signers), inputs_of(s, set)});
+        counted.push_back({&index_.statements[s], std::move(signers), inputs_of(s, set),
+                           makes(index_.statements[s])});
       }
     }
     std::set<std::size_t> parents;
@@ -232,18 +407,20 @@ class Walker {
       }
       std::set<std::size_t> nodes;
       for (const std::size_t digest : input.digests) {
-        nodes.insert(sets_.find(digest));
+        nodes.insert(set_of_[digest]);
       }
-      inputs.push_back({input.input, child, {nodes.begin(), nodes.end()}});
+      inputs.push_back({input.input, child, input.digests, {nodes.begin(), nodes.end()}});
     }
     return inputs;
   }
 
   const LineageIndex& index_;
-  std::span<const std::string> roles_;
+  const LineageCondition& condition_;
+  const PublisherDemands& demands_;
   Timestamp now_;
-  DigestSets sets_;
-  std::vector<Count> manifests_;                             // of each statement
+  Names start_names_;
+  std::vector<Publication> manifests_;                       // of each statement
+  std::vector<std::size_t> set_of_;                          // of each digest
   std::map<std::size_t, std::vector<std::size_t>> members_;  // digests of each set
   std::map<std::size_t, std::set<std::string_view>> named_;  // by inputs that count
   std::deque<std::size_t> waiting_;
@@ -255,7 +432,7 @@ class Walker {
 
 bool WalkedNode::has_inputs() const {
   return std::any_of(statements.begin(), statements.end(),
-                     [](const WalkedStatement& one) { return !one.inputs.empty(); });
+                     [](const WalkedStatement& one) { return one.makes && !one.inputs.empty(); });
 }
 
 bool WalkedNode::is_collected() const {
@@ -264,9 +441,9 @@ bool WalkedNode::is_collected() const {
   });
 }
 
-LineageWalk walk_lineage(const Lineage& lineage, std::span<const std::string> roles,
-                         const Names& names, Timestamp now) {
-  return Walker(lineage, roles, now).walk(names);
+LineageWalk walk_lineage(const Lineage& lineage, const LineageCondition& condition,
+                         const PublisherDemands& demands, const Names& names, Timestamp now) {
+  return Walker(lineage, condition, demands, now).walk(names);
 }
 
 }  // namespace assay::policy

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/core/json_foreign.h"
+#include "schemas/core/long_strings.h"
 
 template class nlohmann::basic_json<>;
 
@@ -65,8 +66,8 @@ class StrictBuilder {
   using string_t = Json::string_t;
   using binary_t = Json::binary_t;
 
-  StrictBuilder(Json& root, const JsonLimits& limits, BigIntegers big)
-      : dom_(root, false), limits_(limits), big_(big) {}
+  StrictBuilder(Json& root, const JsonLimits& limits, BigIntegers big, LongStrings& long_strings)
+      : dom_(root, false), limits_(limits), big_(big), long_strings_(long_strings) {}
 
   bool null() { return dom_.null(); }
   bool boolean(bool value) { return dom_.boolean(value); }
@@ -91,13 +92,17 @@ class StrictBuilder {
     }
     return digits || unsafe ? unsafe_integer(text) : dom_.number_float(value, text);
   }
-  bool string(string_t& value) { return dom_.string(value); }
+  bool string(string_t& value) {
+    put_back(value);
+    return dom_.string(value);
+  }
   bool binary(binary_t& value) { return dom_.binary(value); }
   bool start_object(std::size_t size) {
     members_.open();
     return enter() && dom_.start_object(size);
   }
   bool key(string_t& name) {
+    put_back(name);
     if (!members_.add(name)) {
       error_ = Error{ErrorCode::kDuplicateKey, "a JSON object names a member twice", name};
       return false;
@@ -119,14 +124,23 @@ class StrictBuilder {
     if (problem.id == kNumberOverflow) {
       return unsafe_number();
     }
-    error_ = Error{
-        ErrorCode::kMalformedJson, "not well-formed JSON at byte " + std::to_string(position), {}};
+    error_ =
+        Error{ErrorCode::kMalformedJson,
+              "not well-formed JSON at byte " + std::to_string(long_strings_.place_of(position)),
+              {}};
     return false;
   }
 
   [[nodiscard]] const Error& error() const { return error_; }
 
  private:
+  // What was taken out of the text before it was parsed.
+  void put_back(string_t& value) {
+    const std::string_view taken = long_strings_.next();
+    if (!taken.empty()) {
+      value = taken;
+    }
+  }
   bool enter() {
     if (++depth_ > limits_.max_depth) {
       error_ = Error{ErrorCode::kLimitExceeded,
@@ -148,6 +162,7 @@ class StrictBuilder {
   nlohmann::detail::json_sax_dom_parser<Json> dom_;
   const JsonLimits& limits_;
   BigIntegers big_;
+  LongStrings& long_strings_;
   OpenObjects members_;
   std::size_t depth_ = 0;
   Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
@@ -163,8 +178,10 @@ Result<Json> parse(std::string_view text, const JsonLimits& limits, BigIntegers 
     return fail(ErrorCode::kMalformedJson, "JSON holds no byte order mark and no NUL");
   }
   Json root;
-  StrictBuilder builder(root, limits, big);
-  if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
+  LongStrings long_strings(text);
+  const std::string_view rest = long_strings.rest();
+  StrictBuilder builder(root, limits, big, long_strings);
+  if (!Json::sax_parse(rest.begin(), rest.end(), &builder)) {
     return std::unexpected(builder.error());
   }
   return root;

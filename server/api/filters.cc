@@ -8,6 +8,7 @@
 #include "schemas/core/random.h"
 #include "schemas/log_record.h"
 #include "schemas/reason.h"
+#include "schemas/reference_set.h"
 #include "schemas/statement.h"
 
 namespace assay::server {
@@ -85,8 +86,9 @@ constexpr std::array kForms = {
             "a node's name looks like gpu-node-1.example"},
     FormRow{Form::kModel, [](std::string_view text) { return check_model_name(text).has_value(); },
             "a model's name looks like acme/demo-llm"},
-    FormRow{Form::kPolicy, [](std::string_view text) { return is_kebab(text, false); },
-            "a policy's name is in kebab-case, at most 64 characters"},
+    FormRow{Form::kPolicy,
+            [](std::string_view text) { return is_kebab(named_set(text).value_or(text), false); },
+            "a policy's name is in kebab-case, at most 64 characters; a set's has set: before it"},
     FormRow{Form::kStage, [](std::string_view text) { return is_kebab(text, true); },
             "a stage is in kebab-case, such as evaluate"},
     FormRow{Form::kPredicateType, is_predicate_type, "a predicate type is a URI"},

@@ -63,6 +63,7 @@ Result<Response> get_entry_bundle(Api& api, const Call& call);
 
 // nodes.cc
 Result<Response> post_challenge(Api& api, const Call& call);
+Result<Response> post_statement_challenge(Api& api, const Call& call);
 Result<Response> post_node(Api& api, const Call& call);
 Result<Response> list_nodes(Api& api, const Call& call);
 Result<Response> get_node(Api& api, const Call& call);

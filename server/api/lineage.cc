@@ -47,6 +47,18 @@ Json statement_json(const policy::LineageStatement& statement) {
   if (!fact.stage.empty()) {
     json["stage"] = fact.stage;
   }
+  if (fact.withdrawn) {
+    json["withdrawn"] = {{"reason", fact.withdrawn->reason},
+                         {"since", to_rfc3339(fact.withdrawn->since)},
+                         {"by", fact.withdrawn->by}};
+  }
+  for (const policy::StageEvidenceFact& piece : fact.evidence) {
+    json["evidence"].push_back({{"key_id", piece.key.text()},
+                                {"type", piece.type},
+                                {"tcb_status", piece.status_now},
+                                {"accepted", piece.current && piece.error_now.empty()},
+                                {"anchor_is_vendor", piece.anchor_is_vendor}});
+  }
   if (statement.licence) {
     json["licence"] = *statement.licence;
   }

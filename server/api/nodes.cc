@@ -10,12 +10,25 @@
 
 namespace assay::server {
 
-Result<Response> post_challenge(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const ChallengeRequest request, parse_challenge_request(call.request.body));
-  ASSAY_ASSIGN(const Challenge challenge, issue_challenge(api.services, request, call.principal));
+namespace {
+
+Response challenge_response(const Challenge& challenge) {
   Response response = json_response(201, to_json(challenge));
   response.headers.emplace_back("Cache-Control", "no-store");
   return response;
+}
+
+}  // namespace
+
+Result<Response> post_challenge(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const ChallengeRequest request, parse_challenge_request(call.request.body));
+  ASSAY_ASSIGN(const Challenge challenge, issue_challenge(api.services, request, call.principal));
+  return challenge_response(challenge);
+}
+
+Result<Response> post_statement_challenge(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const Challenge challenge, issue_statement_challenge(api.services, call.principal));
+  return challenge_response(challenge);
 }
 
 Result<Response> post_node(Api& api, const Call& call) {

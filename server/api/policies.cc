@@ -11,6 +11,7 @@
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/service/documents/accept.h"
+#include "server/service/reference_sets.h"
 
 namespace assay::server {
 namespace {
@@ -85,7 +86,8 @@ Result<Response> get_policy(Api& api, const Call& call) {
   }
   ASSAY_ASSIGN(const auto active, snapshot->active_policies());
   ASSAY_ASSIGN(Json view, statement_view(*snapshot, row));
-  ASSAY_ASSIGN(view["policy"], signed_payload(*snapshot, row.envelopes.back()));
+  const char* member = named_set(row.name) ? "reference_set" : "policy";
+  ASSAY_ASSIGN(view[member], signed_payload(*snapshot, row.envelopes.back()));
   view["active"] = std::ranges::find(active, row.id, &storage::ActivePolicyRow::id) != active.end();
   return with_etag(call, json_response(200, view), kRevalidate);
 }
@@ -98,10 +100,13 @@ Result<Response> deactivate_policy(Api& api, const Call& call) {
   return change(api, call, PolicyApproval::Action::kDeactivate);
 }
 
-Result<Response> validate_policy(Api& /*api*/, const Call& call) {
+Result<Response> validate_policy(Api& api, const Call& call) {
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(call.request.body));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const auto rows, snapshot->active_policies());
+  ASSAY_ASSIGN(const policy::ReferenceSets sets, sets_among(rows));
   Json findings = Json::array();
-  for (const policy::Finding& finding : policy::lint(policy)) {
+  for (const policy::Finding& finding : policy::lint(policy, sets)) {
     findings.push_back(Json{{"level", name(finding.level)},
                             {"condition", finding.condition},
                             {"text", finding.text},

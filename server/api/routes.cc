@@ -147,6 +147,8 @@ void add_nodes(std::vector<Route>& table) {
   const Access worker = roles({kWorker});
   const Access lookers = roles({kReader, kAuditor, kDecider, kWorker});
   table.push_back(post_json(Listener::kApi, "/v1/challenges", worker, post_challenge, kSmallBytes));
+  table.push_back(
+      post_empty("/v1/challenges:statement", roles({kSubmitter}), post_statement_challenge));
   table.push_back(post_envelope("/v1/nodes", worker, post_node, kEvidenceBytes));
   table.push_back(get("/v1/nodes", lookers, list_nodes, {"after", "limit"}));
   table.push_back(get("/v1/nodes/{node}", lookers, get_node));

@@ -3,6 +3,7 @@
 
 #include "schemas/placement.h"
 #include "schemas/release.h"
+#include "server/service/governance/policies.h"
 #include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
@@ -70,6 +71,11 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   }
   if (row.kind == storage::StatementKind::kPolicy) {
     view["version"] = row.version;
+    ASSAY_ASSIGN(const auto activation, last_activation(snapshot, row.id));
+    if (activation) {
+      view["last_activation"] = {{"policy_epoch", activation->policy_epoch},
+                                 {"time", to_rfc3339(activation->time)}};
+    }
   }
   if (row.predicate_type == kPlacementPredicateType) {
     view["locations"] = row.locations;

@@ -15,6 +15,7 @@
 #include "policy/compare.h"
 #include "policy/evaluate.h"
 #include "policy/match_index.h"
+#include "server/service/lineage_steps.h"
 #include "server/service/lru.h"
 #include "storage/store.h"
 
@@ -47,9 +48,11 @@ struct DecisionCache {
     std::uint64_t version;  // Snapshot::statements_version()
     TrustEpochs epochs;
     std::optional<LeafIndex> newest;  // newest statement of the store at that version
+    std::uint64_t evidence;           // LineageReads::evidence_generation()
     std::shared_ptr<const LineageFacts> facts;
   };
   Lru<std::string, KnownLineage> lineages{kMaxFactBytes};  // by artifact id
+  LineageSteps steps{};                                    // statements, for other lineages
   // Outcomes of one test, by statement. A statement never changes, so the outcome changes only with
   // time, and says until when it holds.
   using Outcomes = std::unordered_map<StatementId, policy::TestOutcome>;

@@ -18,8 +18,11 @@
 
 namespace assay::server {
 
-// Limit on the changes of state of instances that one node may report in an hour.
-inline constexpr std::size_t kMaxChangesAnHour = 4096;
+// Limits on the changes of state of instances in an hour: of the instances of one pod, and on the
+// pods of one node that have changes at all. They are needed because every change is kept in the
+// log for ever. A pod that comes and goes without end spends its own changes, and nobody else's.
+inline constexpr std::size_t kMaxChangesOfAPodAnHour = 128;
+inline constexpr std::size_t kMaxChangingPodsAnHour = 256;
 
 // Thread-safe. The caller must note heartbeats only of enrolled nodes, so that the maps are at most
 // as large as the table of nodes.
@@ -72,28 +75,49 @@ class Heartbeats {
     }
   }
 
-  // Adds `changes` to the node's changes in this hour. Returns false, and adds none, when the sum
-  // would exceed kMaxChangesAnHour. The limit is needed because every change is kept in the log for
-  // ever, and a hostile node could report changes without end.
-  [[nodiscard]] bool spend(const std::string& node, std::size_t changes, Timestamp now) {
+  // Does the same for the instances of one pod.
+  void forget(const std::string& node, const std::string& pod) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = newest_.find(node); found != newest_.end()) {
+      std::erase_if(found->second.instances,
+                    [&](const InstanceBeat& beat) { return beat.instance.pod == pod; });
+    }
+  }
+
+  enum class Spent : std::uint8_t { kYes, kRefused, kRefusedFirst };
+  // Adds `changes` to the changes of a pod of the node in this hour. Adds none when the sum would
+  // exceed kMaxChangesOfAPodAnHour, or when the pod would be one more than kMaxChangingPodsAnHour;
+  // kRefusedFirst: the first such refusal of the pod, or of the node's further pods, in this hour.
+  [[nodiscard]] Spent spend(const std::string& node, const std::string& pod, std::size_t changes,
+                            Timestamp now) {
     const std::lock_guard lock(mutex_);
     Hour& hour = hours_[node];
     if (now - hour.began >= std::chrono::hours(1)) {
-      hour = {now, 0};
+      hour = {now, {}, false};
     }
-    if (hour.changes + changes > kMaxChangesAnHour) {
-      return false;
+    const bool known = hour.pods.contains(pod);
+    if (!known && hour.pods.size() == kMaxChangingPodsAnHour) {
+      return std::exchange(hour.told, true) ? Spent::kRefused : Spent::kRefusedFirst;
     }
-    hour.changes += changes;
-    return true;
+    PodHour& own = hour.pods[pod];
+    if (own.changes + changes > kMaxChangesOfAPodAnHour) {
+      return std::exchange(own.told, true) ? Spent::kRefused : Spent::kRefusedFirst;
+    }
+    own.changes += changes;
+    return Spent::kYes;
   }
 
   // Gives back changes that were spent at `now` and could not be logged.
-  void give_back(const std::string& node, std::size_t changes, Timestamp now) {
+  void give_back(const std::string& node, const std::string& pod, std::size_t changes,
+                 Timestamp now) {
     const std::lock_guard lock(mutex_);
     const auto found = hours_.find(node);
-    if (found != hours_.end() && found->second.began <= now && found->second.changes >= changes) {
-      found->second.changes -= changes;
+    if (found == hours_.end() || found->second.began > now) {
+      return;
+    }
+    const auto own = found->second.pods.find(pod);
+    if (own != found->second.pods.end() && own->second.changes >= changes) {
+      own->second.changes -= changes;
     }
   }
 
@@ -104,9 +128,14 @@ class Heartbeats {
   }
 
  private:
+  struct PodHour {
+    std::size_t changes = 0;
+    bool told = false;  // a refusal was logged
+  };
   struct Hour {
     Timestamp began{};
-    std::size_t changes = 0;
+    std::map<std::string, PodHour> pods{};
+    bool told = false;  // the refusal of a further pod was logged
   };
 
   mutable std::mutex mutex_;

@@ -169,6 +169,13 @@ CREATE TABLE versions (
   PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
+-- Which stored statement got further signatures or evidence, under the version of all statements
+-- (kind 3) that this gave. A new statement raises that version, too, and has no row here.
+CREATE TABLE statement_changes (
+  version INTEGER PRIMARY KEY,
+  log_index INTEGER NOT NULL
+) STRICT;
+
 -- --- trust
 
 CREATE TABLE keys (
@@ -296,6 +303,10 @@ CREATE TRIGGER versions_only_rise BEFORE UPDATE ON versions WHEN NEW.value <= OL
 BEGIN SELECT RAISE(ABORT, 'a version only rises'); END;
 CREATE TRIGGER versions_keep_delete BEFORE DELETE ON versions
 BEGIN SELECT RAISE(ABORT, 'versions are kept'); END;
+CREATE TRIGGER statement_changes_keep_update BEFORE UPDATE ON statement_changes
+BEGIN SELECT RAISE(ABORT, 'changes of statements are kept as they are'); END;
+CREATE TRIGGER statement_changes_keep_delete BEFORE DELETE ON statement_changes
+BEGIN SELECT RAISE(ABORT, 'changes of statements are kept as they are'); END;
 CREATE TRIGGER statements_keep_update BEFORE UPDATE ON statements
 BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END;
 CREATE TRIGGER statements_keep_delete BEFORE DELETE ON statements

@@ -13,7 +13,8 @@ CREATE TABLE challenges (
   node TEXT NOT NULL,
   job TEXT NOT NULL,
   expires_at INTEGER NOT NULL,
-  used_at INTEGER
+  used_at INTEGER,
+  issued_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX challenges_by_expiry ON challenges (expires_at);
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -21,9 +22,13 @@
 
 namespace assay::storage::sqlite {
 
+// Who asks for a write: writes of the two classes take turns (write_queue.h).
+enum class WriteClass : std::uint8_t { kApi, kAdmission };
+
 // One call of write() that waits for its result.
 struct WriteJob {
   const std::function<Status(Transaction&)>& work;
+  WriteClass of;
   Status outcome;  // of `work`; set on the writer's thread, read on the acknowledger's
   std::mutex mutex;
   std::condition_variable done;

@@ -73,10 +73,7 @@ Status raise_subjects(Connection& connection, const std::string& subject) {
     return fail(ErrorCode::kInvalidParameter, "the evidence names no statement", subject);
   }
   ASSAY_ASSIGN(const StatementRow statement, load_statement(connection, *id));
-  for (const std::string& about : statement.subjects) {
-    ASSAY_TRY(raise_version(connection, Versioned::kSubject, about));
-  }
-  return {};
+  return note_change(connection, statement);
 }
 
 Status raise_generation(Connection& connection) {

@@ -36,7 +36,8 @@ Result<std::optional<ChallengeRow>> find_challenge(Connection& connection, ByteV
                       .node = query.text(2),
                       .job = query.text(3),
                       .expires_at = query.time(4),
-                      .used_at = optional_time(query, 5)};
+                      .used_at = optional_time(query, 5),
+                      .issued_at = query.time(6)};
 }
 
 Result<std::optional<NodeRow::Measured>> measured_from(const Query& query) {
@@ -218,7 +219,7 @@ Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp 
         .bind(row.node)
         .bind(row.job)
         .bind(row.expires_at);
-    ASSAY_TRY(bind_optional(query, row.used_at).run());
+    ASSAY_TRY(bind_optional(query, row.used_at).bind(now).run());
   }
   return seal_challenge(connection, row.nonce);
 }

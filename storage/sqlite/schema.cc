@@ -136,8 +136,9 @@ Result<std::int64_t> checked_schema(Connection& connection) {
 }
 
 Status check_schema_version(Connection& connection, std::int64_t version) {
-  ASSAY_ASSIGN(const std::int64_t now, connection.integer("PRAGMA schema_version"));
-  return now == version
+  Query query = connection.query(Sql::kSchemaVersion);
+  ASSAY_ASSIGN(const bool found, query.next());
+  return found && query.integer(0) == version
              ? Status()
              : fail(ErrorCode::kDataLoss,
                     "another program changed the tables, indexes or triggers of the database while "

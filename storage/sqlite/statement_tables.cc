@@ -419,11 +419,18 @@ Status replace_statement(Connection& connection, const StatementRow& row) {
   return write_statement(connection, row, before);
 }
 
+Status note_change(Connection& connection, const StatementRow& row) {
+  ASSAY_TRY(raise_versions(connection, row.subjects));
+  ASSAY_ASSIGN(const std::uint64_t version,
+               load_version(connection, Versioned::kAllStatements, {}));
+  return connection.query(Sql::kStatementChangeInsert).bind(version).bind(row.log_index).run();
+}
+
 Status add_envelope(Connection& connection, const StatementId& id, const DocumentId& envelope,
                     const std::vector<SignerRow>& signers) {
   ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
   ASSAY_TRY(require_documents(connection, {envelope}));
-  ASSAY_TRY(raise_versions(connection, row.subjects));
+  ASSAY_TRY(note_change(connection, row));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
   ASSAY_TRY(add_usage(connection, row, signers, row.signers));
   ASSAY_TRY(insert_envelopes(connection, row.log_index, {envelope}, row.envelopes));

@@ -35,6 +35,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
 // Writes a row, replacing any row with the same log index. Used only by repair.cc.
 [[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);
+// Notes that the statement got further signatures or evidence: raises the versions of everything
+// that it is about.
+[[nodiscard]] Status note_change(Connection& connection, const StatementRow& row);
 [[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
                                   const DocumentId& envelope,
                                   const std::vector<SignerRow>& signers);

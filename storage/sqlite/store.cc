@@ -21,6 +21,21 @@ namespace assay::storage {
 namespace sqlite {
 namespace {
 
+// The store with admission's share of the writer.
+class AdmissionStore final : public Store {
+ public:
+  AdmissionStore(Store& store, Writer& writer) : store_(store), writer_(writer) {}
+  Result<std::unique_ptr<Snapshot>> snapshot() override { return store_.snapshot(); }
+  Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
+    return writer_.write(work, WriteClass::kAdmission);
+  }
+  bool healthy() const override { return store_.healthy(); }
+
+ private:
+  Store& store_;
+  Writer& writer_;
+};
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(FileLock lock, std::shared_ptr<ReaderPool> readers, std::unique_ptr<Writer> writer,
@@ -28,6 +43,7 @@ class SqliteStore final : public Store {
       : lock_(std::move(lock)),
         readers_(std::move(readers)),
         writer_(std::move(writer)),
+        admission_(*this, *writer_),
         clock_(clock) {}
   // Only the last connection empties the write-ahead log into the file, and only if it may write.
   ~SqliteStore() override {
@@ -44,14 +60,16 @@ class SqliteStore final : public Store {
     return SqliteSnapshot::open(readers_, writer_->history(), *anchored, clock_.now());
   }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
-    return writer_->write(work);
+    return writer_->write(work, WriteClass::kApi);
   }
+  Store& for_admission() override { return admission_; }
   bool healthy() const override { return writer_->healthy(); }
 
  private:
   FileLock lock_;
   std::shared_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;
+  AdmissionStore admission_;
   const Clock& clock_;
 };
 

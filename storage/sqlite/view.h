@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/lineage_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/store.h"
 
@@ -44,7 +45,7 @@ class Reading : public Base {
  public:
   // `now` is when the transaction began.
   Reading(Connection& connection, Timestamp now)
-      : connection_(connection), view_(connection), now_(now) {}
+      : connection_(connection), view_(connection), lineage_(connection), now_(now) {}
 
   Result<Document> document(const DocumentId& id) final;
   Result<bool> has_document(const DocumentId& id) final;
@@ -98,6 +99,7 @@ class Reading : public Base {
   Result<std::uint64_t> node_version(const std::string& node) final;
   Result<std::uint64_t> subject_version(const ArtifactId& artifact) final;
   Result<std::uint64_t> statements_version() final;
+  LineageReads& lineage() final { return lineage_; }
   Result<std::optional<LeafIndex>> newest_statement() final;
   Result<Appraisal> appraisal(const std::string& evidence_type) final;
   Result<std::vector<Appraisal>> appraisals() final;
@@ -120,6 +122,7 @@ class Reading : public Base {
 
   Connection& connection_;
   View view_;
+  LineageTables lineage_;
   Timestamp now_;
 };
 

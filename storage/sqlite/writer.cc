@@ -22,6 +22,9 @@ constexpr int kResetPages = 16384;
 // and never longer than the limit. A single writer does not wait.
 constexpr int kGatherPart = 4;
 constexpr std::chrono::microseconds kGatherLimit{1000};
+// A group whose works have run for this long ends when a write of admission waits that is not in
+// the group. What the group has not begun goes back to the front of the queue.
+constexpr std::chrono::milliseconds kLongGroup{5};
 
 // Work is a caller's function on our thread: what it throws must not end the process.
 Status call(const Writer::Work& work, Transaction& transaction) {
@@ -95,17 +98,17 @@ bool Writer::healthy() const {
   return !writes_fail_ && !checkpoint_fails_ && !back_.failing() && options_.place.check();
 }
 
-Result<LogState> Writer::write(const Work& work) {
+Result<LogState> Writer::write(const Work& work, WriteClass of) {
   if (std::this_thread::get_id() == thread_.get_id()) {
     return fail(ErrorCode::kInternal, "a write was started inside of another one");
   }
-  const auto job = std::make_shared<WriteJob>(work);
+  const auto job = std::make_shared<WriteJob>(work, of);
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) {
       return fail(ErrorCode::kUnavailable, "the store is closing");
     }
-    queue_.push_back(job);
+    queue_.push(job);
     if (queue_.size() >= wanted_) {
       wake_.notify_one();
     }
@@ -133,11 +136,7 @@ WriteGroup Writer::next_group() {
     wake_.wait_for(lock, window, [&] { return queue_.size() >= wanted_ || stopping_; });
   }
   wanted_ = 1;
-  const auto count = static_cast<std::ptrdiff_t>(
-      std::min(queue_.size(), std::max<std::size_t>(options_.max_group, 1)));
-  WriteGroup group(queue_.begin(), queue_.begin() + count);
-  queue_.erase(queue_.begin(), queue_.begin() + count);
-  last_group_ = group.size();
+  WriteGroup group = queue_.take(options_.max_group);
   return group;
 }
 
@@ -156,7 +155,7 @@ void Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void Writer::commit(const WriteGroup& group) {
+void Writer::commit(WriteGroup& group) {
   // What could not be anchored is not answered, so nothing more is added to it.
   if (back_.failing()) {
     deliver(group, fail(ErrorCode::kStorage, "the anchor file cannot be written"),
@@ -170,6 +169,7 @@ void Writer::commit(const WriteGroup& group) {
     abandon();
   }
   commit_time_ = std::chrono::steady_clock::now() - begin;
+  last_group_ = group.size();
   writes_fail_ = !status || work_failed_;
   if (status) {
     status = options_.place.check();  // what was committed into a file that is gone is lost
@@ -200,18 +200,35 @@ void Writer::probe() {
   }
 }
 
-// Runs the group up to and including COMMIT. An error is one of the whole group.
-Status Writer::process(const WriteGroup& group) {
+// Runs the group up to and including COMMIT, or its beginning when it is cut short. An error is one
+// of the whole group.
+Status Writer::process(WriteGroup& group) {
+  const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(begin());
   bool any = false;
-  for (const auto& job : group) {
-    job->outcome = run_work(*job);
-    any = any || job->outcome.has_value();
+  for (std::size_t done = 0; done < group.size() && !cut_short(group, done, start); ++done) {
+    WriteJob& job = *group[done];
+    job.outcome = run_work(job);
+    any = any || job.outcome.has_value();
     if (!connection_->in_transaction()) {
       return fail(ErrorCode::kStorage, "the database gave up the transaction of several writes");
     }
   }
   return any ? seal() : connection_->query(Sql::kRollback).run();
+}
+
+// Whether the group ends here, after `done` works: admission waits for no long group of the API.
+// The rest of the group waits again then.
+bool Writer::cut_short(WriteGroup& group, std::size_t done, SteadyTime begin) {
+  if (done == 0 || std::chrono::steady_clock::now() - begin < kLongGroup) {
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  if (queue_.size(WriteClass::kAdmission) == 0) {
+    return false;
+  }
+  queue_.put_back(group, done);
+  return true;
 }
 
 // Begins a transaction in which only the triggers of this service run. After a failure the schema

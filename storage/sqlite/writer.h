@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +21,7 @@
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/place.h"
+#include "storage/sqlite/write_queue.h"
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
@@ -68,7 +68,8 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  [[nodiscard]] Result<LogState> write(const Work& work);
+  // Runs `work` as storage::Store::write() does, with the share of the writer that belongs to `of`.
+  [[nodiscard]] Result<LogState> write(const Work& work, WriteClass of);
   [[nodiscard]] bool healthy() const;
   // Returns Acknowledger::anchored().
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const { return back_.anchored(); }
@@ -83,8 +84,9 @@ class Writer {
   WriteGroup next_group();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
 
-  void commit(const WriteGroup& group);
-  Status process(const WriteGroup& group);
+  void commit(WriteGroup& group);
+  Status process(WriteGroup& group);
+  bool cut_short(WriteGroup& group, std::size_t done, SteadyTime begin);
   Status begin();
   Status check_alone();
   Status resume();
@@ -126,7 +128,7 @@ class Writer {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<WriteJob>> queue_;  // guarded by mutex_
+  WriteQueue queue_;        // guarded by mutex_
   std::size_t wanted_ = 1;  // guarded by mutex_: length of queue_ that wakes the writer
   bool stopping_ = false;   // guarded by mutex_
 

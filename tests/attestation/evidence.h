@@ -23,7 +23,7 @@ inline attestation::tdx::SimulationSpec evidence_spec() {
 
 inline Evidence evidence_of(const attestation::tdx::SimulationSpec& spec) {
   const auto simulation = attestation::tdx::simulate(spec);
-  return {"tdx", simulation.quote, to_json(simulation.collateral)};
+  return {"tdx", simulation.quote, simulation.event_log, to_json(simulation.collateral)};
 }
 inline Evidence valid_evidence() { return evidence_of(evidence_spec()); }
 

@@ -199,7 +199,9 @@ TEST(HighWater, OfRealEvidence_IsThatOfThePlatformFamily) {
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << "no vectors at " << folder;
   }
-  const Evidence evidence{"tdx", tdx::testing::read_file(folder / "quote.bin"),
+  const Evidence evidence{"tdx",
+                          tdx::testing::read_file(folder / "quote.bin"),
+                          {},
                           tdx::testing::read_json(folder / "collateral.json")};
   ReportDataBytes data{};
   const auto quote = tdx::parse_quote(evidence.quote);

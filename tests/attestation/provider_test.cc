@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/provider/configfs_tsm.h"
+#include "attestation/simulate/event_log.h"
 #include "attestation/simulate/simulator.h"
 #include "tests/attestation/evidence.h"
 
@@ -312,6 +313,31 @@ TEST_F(SystemFiles, Read_StopsAtTheLimit) {
   EXPECT_EQ(files_->read(path("none"), 4).error(), ENOENT);
 }
 
+// The log area is padded; documents carry the log alone.
+TEST_F(SystemFiles, EventLog_ComesWithoutItsPadding) {
+  CountingRandom random;
+  const auto provider = make_configfs_tsm(random, {folder_.string(), {}, path("CCEL")});
+  EXPECT_TRUE(provider->event_log().value().empty());
+  const Bytes log = tdx::make_event_log(tdx::valid_boot(as_bytes("seed")));
+  Bytes area = log;
+  area.resize(65536, 0xff);
+  std::ofstream(path("CCEL"), std::ios::binary) << as_text(area);
+  const Bytes read = provider->event_log().value();
+  EXPECT_EQ(read, Bytes(log.begin(), log.end() - 8));
+  area[30] = 0xff;
+  std::ofstream(path("CCEL"), std::ios::binary) << as_text(area);
+  EXPECT_EQ(provider->event_log().error().code, ErrorCode::kEvidenceUnavailable);
+}
+
+TEST_F(SystemFiles, EventLogBeyondWhatDocumentsCarry_IsRefused) {
+  CountingRandom random;
+  const auto provider = make_configfs_tsm(random, {folder_.string(), {}, path("CCEL")});
+  std::vector<tdx::EventSpec> events = {{1, tdx::kEvNoAction, Bytes(kMaxEventLogBytes), {}}};
+  const Bytes log = tdx::make_event_log(events);
+  std::ofstream(path("CCEL"), std::ios::binary) << as_text(log);
+  EXPECT_EQ(provider->event_log().error().code, ErrorCode::kEvidenceUnavailable);
+}
+
 TEST_F(SystemFiles, WholeProvider_OnAFolderThatIsNoConfigfs) {
   CountingRandom random;
   const auto provider = make_configfs_tsm(random, {folder_.string(), {}});
@@ -328,6 +354,7 @@ Result<AppraisedEvidence> appraise_simulated(SimulatorOptions options) {
   const auto simulator = make_simulator(std::move(options), clock).value();
   const Evidence evidence = collect_evidence(*simulator, test::expected_report_data()).value();
   EXPECT_EQ(evidence.type, simulator->type());
+  EXPECT_EQ(evidence.event_log, simulator->event_log().value());
   Appraisal appraisal = test::valid_appraisal();
   appraisal.dangerous_anchors = {simulator->root()};
   auto appraised = test::appraise_now(evidence, appraisal);

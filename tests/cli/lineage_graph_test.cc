@@ -2,7 +2,11 @@
 // Drawing lineages: what comes from outside is escaped, what is missing is marked.
 #include "cli/verbs/lineage_graph.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
+
+#include "cli/verbs/lineage_layout.h"
 
 namespace assay::cli {
 namespace {
@@ -80,6 +84,124 @@ TEST(LineageGraph, PicturesEscapeWhatComesFromOutside) {
   const std::string dot = lineage_dot(graph);
   EXPECT_TRUE(has(dot, "acme/<corpus> & \\\"more\\\"\\n")) << dot;
   EXPECT_TRUE(has(dot, "n1 -> n0 [label=\"dataset\\ntrain\"]")) << dot;
+}
+
+Json making(Json more = Json::object()) {
+  Json made = {{"id", "sha256:00"},
+               {"kind", "attestation"},
+               {"stage", "train"},
+               {"signers", {{{"identity", "trainer"}, {"revoked", false}}}}};
+  made.update(more);
+  return made;
+}
+
+Json evidence(bool accepted) { return {{"evidence", {{{"type", "tdx"}, {"accepted", accepted}}}}}; }
+
+LineageGraph made_by(const Json& statements) {
+  Json json = answer();
+  json["nodes"][0]["statements"] = statements;
+  return lineage_graph_from(received(json)).value();
+}
+
+constexpr const char* kBadge = ">TDX</text>";
+
+TEST(LineageGraph, EvidenceOfAStage_IsMarked) {
+  const LineageGraph graph = made_by(Json::array({making(evidence(true))}));
+  EXPECT_TRUE(has(joined(lineage_tree(graph)), "[train by trainer (tdx evidence)]"));
+  EXPECT_TRUE(has(lineage_svg(graph), kBadge));
+  EXPECT_FALSE(has(lineage_svg(graph), "line-through"));
+}
+
+TEST(LineageGraph, EvidenceThatIsRefused_IsAnAlarm) {
+  const LineageGraph graph = made_by(Json::array({making(evidence(false))}));
+  EXPECT_TRUE(has(joined(lineage_tree(graph)), "(tdx evidence refused)"));
+  EXPECT_TRUE(has(lineage_svg(graph), "line-through"));
+}
+
+// Two statements say how it was made, and one has evidence: nobody knows which of them is true.
+TEST(LineageGraph, EvidenceOfOneOfTwoStatements_IsNoBadge) {
+  const Json other = {{"signers", {{{"identity", "other"}, {"revoked", false}}}}};
+  const LineageGraph graph = made_by(Json::array({making(evidence(true)), making(other)}));
+  EXPECT_FALSE(has(lineage_svg(graph), kBadge));
+}
+
+TEST(LineageGraph, WithdrawnThings_AreRed) {
+  const Json gone = {{"withdrawn", {{"reason", "data-withdrawn"}}}};
+  const LineageGraph graph = made_by(Json::array({making(gone)}));
+  EXPECT_TRUE(graph.nodes[0].withdrawn);
+  EXPECT_TRUE(has(joined(lineage_tree(graph)), "WITHDRAWN"));
+  EXPECT_TRUE(has(lineage_svg(graph), "train by trainer (withdrawn)"));
+  EXPECT_TRUE(has(lineage_dot(graph),
+                  "n0 [label=\"acme/demo\\nsha256:aa\\ntrain by trainer "
+                  "(withdrawn)\", tooltip=\"sha256:aa\", "
+                  "fillcolor=\"#dbe7ff\", color=\"#c92a2a\""));
+  // Another statement stands.
+  const Json other = {{"signers", {{{"identity", "other"}, {"revoked", false}}}}};
+  EXPECT_FALSE(made_by(Json::array({making(gone), making(other)})).nodes[0].withdrawn);
+}
+
+// Each thing was made from up to three of those before it, and from the first one.
+LineageGraph tangle(std::size_t nodes) {
+  LineageGraph graph;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    LineageGraph::Node node;
+    node.name = "thing " + std::to_string(i);
+    node.digest = "sha256:" + std::to_string(i);
+    node.made.assign(i % 4, {"train by somebody", false});
+    graph.nodes.push_back(std::move(node));
+  }
+  for (std::size_t i = 0; i + 1 < nodes; ++i) {
+    for (const std::size_t step : {1U, 3U, 7U}) {
+      if (i + step < nodes) {
+        graph.edges.push_back({i + step, i, "base-model", "train"});
+      }
+    }
+    graph.edges.push_back({nodes - 1, i, "dataset", "train"});
+  }
+  return graph;
+}
+
+TEST(LineageLayout, BoxesDoNotOverlap_AndArrowsPassBesideThem) {
+  const LineageGraph graph = tangle(24);
+  std::vector<int> heights;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    heights.push_back(60 + 16 * static_cast<int>(i % 4));
+  }
+  const LineageLayout layout = lay_out(graph, heights);
+  ASSERT_EQ(layout.corners.size(), graph.nodes.size());
+  std::size_t passages = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LineagePoint& one = layout.corners[i];
+    EXPECT_GE(one.x, 0);
+    EXPECT_GE(one.y, 0);
+    EXPECT_LE(one.x + kLineageBoxWidth, layout.width);
+    EXPECT_LE(one.y + heights[i], layout.height);
+    for (std::size_t j = 0; j < i; ++j) {
+      const LineagePoint& other = layout.corners[j];
+      EXPECT_TRUE(one.x != other.x || one.y >= other.y + heights[j] ||
+                  other.y >= one.y + heights[i])
+          << i << " and " << j;
+    }
+    for (const LineageArrow& arrow : layout.arrows) {
+      EXPECT_LT(layout.corners[arrow.from].x, layout.corners[arrow.to].x);
+      for (const LineagePoint& point : arrow.passages) {
+        ++passages;
+        EXPECT_TRUE(point.x < one.x || point.x > one.x + kLineageBoxWidth || point.y < one.y ||
+                    point.y > one.y + heights[i])
+            << "an arrow from " << arrow.from << " through box " << i;
+      }
+    }
+  }
+  EXPECT_GT(passages, 0U);
+  EXPECT_EQ(lineage_svg(graph), lineage_svg(tangle(24)));
+}
+
+TEST(LineageLayout, EdgesBetweenTheSameThings_AreOneArrow) {
+  LineageGraph graph = tangle(2);
+  graph.edges.push_back({1, 0, "dataset", "finetune"});
+  const LineageLayout layout = lay_out(graph, std::vector<int>{60, 60});
+  ASSERT_EQ(layout.arrows.size(), 1U);
+  EXPECT_EQ(layout.arrows[0].label, "base-model, dataset");
 }
 
 TEST(LineageGraph, RefusesWhatIsNoGraph) {

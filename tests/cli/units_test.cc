@@ -29,6 +29,7 @@ TEST(Output, Numbers) {
   EXPECT_EQ(human_bytes(999600), "1.00 MB");
   EXPECT_EQ(counted(1, "entry"), "1 entry");
   EXPECT_EQ(counted(2, "entry"), "2 entries");
+  EXPECT_EQ(counted(2, "key"), "2 keys");
   EXPECT_EQ(counted(0, "file"), "0 files");
 }
 
@@ -72,6 +73,18 @@ TEST(PolicyDiff, ConditionsAreMatchedById) {
   EXPECT_EQ(changes[0], (PolicyChange{"mode", "warn", "enforce"}));
   EXPECT_EQ(changes[1], (PolicyChange{"require[b]", other, nullptr}));
   EXPECT_EQ(change_line(changes[0]), "~ mode \"warn\" -> \"enforce\"");
+}
+
+TEST(PolicyDiff, AChangeIsNamedByTheInnermostMember) {
+  const Json before = Json::parse(
+      R"({"require":[{"id":"both","all":[{"id":"in","node":{"anchors":["a"],"age":1}},{"id":"x"}]}]})");
+  Json after = before;
+  after["require"][0]["all"][0]["node"] = {{"anchors", {"a", "b"}}, {"age", 1}, {"more", true}};
+  const auto changes = compare_policies(before, after);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0], (PolicyChange{"require[both].all[in].node.anchors", Json::array({"a"}),
+                                      Json::array({"a", "b"})}));
+  EXPECT_EQ(change_line(changes[1]), "+ require[both].all[in].node.more true");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/getting-started.md does what it says: its own commands, in one shell, in an empty folder."""
+"""docs/getting-started.md and docs/lineage.md do what they say: their own commands, in one shell, in an
+empty folder."""
 import os
 import pathlib
 import re
@@ -11,12 +12,10 @@ import unittest
 
 import harness
 
-PAGE = harness.ROOT / "docs/getting-started.md"
-
-
-def commands():
+def commands(page="getting-started"):
     """The blocks that the page marks as ones to type after building."""
-    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.S | re.M)
+    text = (harness.ROOT / f"docs/{page}.md").read_text()
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.S | re.M)
 
 
 def free_port():
@@ -51,6 +50,17 @@ class GettingStarted(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^allow\b")
         self.assertRegex(done.stdout, r"(?m)^deny\b")
         self.assertIn("model-reference-missing", done.stdout)
+
+    def test_lineage_of_the_trial_model(self):
+        blocks = commands("lineage")
+        self.assertGreaterEqual(len(blocks), 4, "the page lost its commands")
+        # Up to the published manifest: what the page starts from.
+        done = self.run_page(commands()[:3] + blocks)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("dataset: acme/corpus", done.stdout)
+        self.assertIn("MISSING", done.stdout)
+        self.assertRegex(done.stdout, r"\[collect by trainer@acme.example\] +Apache-2.0")
+        self.assertIn("</svg>", (self.dir / "demo.svg").read_text())
 
     def test_a_path_of_at_most_a_dozen_commands_leads_to_the_first_answer(self):
         before = "\n".join(commands()).split("assay decide")[0]

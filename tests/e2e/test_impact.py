@@ -81,16 +81,32 @@ class Impact(unittest.TestCase):
 
         self.service.activate(newer)
         self.assertFalse(self.service.review(pods.stored(pod("llm-1"))).allowed)
-        done = self.service.run("assay", "policy", "rollback", "plain", "--key", "keys/approver.pem",
-                                token="desk")
+        alone = ("assay", "policy", "rollback", "plain", "--key", "keys/approver.pem")
+        self.assertEqual(self.service.run(*alone, token="desk", check=False).returncode, 2)  # no --yes
+        done = self.service.run(*alone, "--yes", token="desk")
         self.assertIn("plain version 1 is in force", done.stdout)
         self.assertIn("require[published]", done.stderr)
         self.assertTrue(self.service.review(pods.stored(pod("llm-2"))).allowed)
         # One person alone takes nothing back.
         self.service.activate({**newer, "version": 3})
         refused = self.service.run("assay", "policy", "rollback", "plain", "--key", "keys/author.pem",
-                                   token="desk", check=False)
+                                   "--yes", token="desk", check=False)
         self.assertEqual(refused.returncode, 1, refused.stderr)
+
+    def test_rollback_takes_what_was_in_force(self):
+        self.service.activate({**pods.manifest_policy("plain", version=3), "description": "newer"})
+        # Stored, signed by its author, and approved by nobody.
+        (self.service.dir / "never.json").write_text(json.dumps(
+            {**pods.manifest_policy("plain", version=2), "mode": "warn"}))  # fmt: skip
+        for command in (("sign", "never.json", "--yes", "--key", "keys/author.pem", "--out",
+                         "never.signed.json"), ("push", "never.signed.json")):  # fmt: skip
+            self.service.run("assay", *command, token="desk")
+        rollback = ("assay", "policy", "rollback", "plain", "--key", "keys/approver.pem", "--yes")
+        refused = self.service.run(*rollback, "--to", "2", token="desk", check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("never in force", refused.stderr)
+        done = self.service.run(*rollback, token="desk")
+        self.assertIn("plain version 1 is in force", done.stdout)
 
 
 if __name__ == "__main__":

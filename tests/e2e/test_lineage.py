@@ -35,10 +35,10 @@ class Pipeline(harness.Service):
                  f"{name}.signed.json")
         self.run("assay", "push", f"{name}.signed.json", token="ci")
 
-    def activate(self, version, condition):
+    def activate(self, version, condition, manifest=None):
         policy = {"name": "lineage", "version": version, "mode": "enforce",
                   "match": {"namespaces": ["prod"]},
-                  "require": [{"id": "published", "manifest": {}},
+                  "require": [{"id": "published", "manifest": manifest or {}},
                               {"id": "origins", "lineage": condition}]}
         (self.dir / "policy.json").write_text(json.dumps(policy))
         self.run("assay", "sign", "policy.json", "--yes", "--key", "keys/author.pem", "--out",
@@ -89,6 +89,11 @@ class Lineage(unittest.TestCase):
         self.assertEqual(self.reasons(), [])
         self.pictures()
         self.graph()
+        service.artifact("other", "acme/corpus")
+        both = service.run("assay", "lineage", "acme/corpus", token="ci", check=False)
+        self.assertEqual(both.returncode, 2, both.stdout)
+        self.assertIn("model-reference-ambiguous", both.stderr)
+        self.assertIn(self.corpus, both.stderr)
 
     def pictures(self):
         tree = self.service.run("assay", "lineage", self.model, token="ci").stdout
@@ -96,6 +101,10 @@ class Lineage(unittest.TestCase):
         self.assertIn("[collect by curator]", tree)
         down = self.service.run("assay", "lineage", self.corpus, "--down", token="ci").stdout
         self.assertIn("train (as dataset): acme/demo", down)
+        for same in ("corpus.json", "acme/corpus"):
+            self.assertEqual(self.service.run("assay", "lineage", same, "--down", token="ci").stdout, down)
+        nobody = self.service.run("assay", "lineage", "acme/nobody", token="ci", check=False)
+        self.assertEqual((nobody.returncode, "not-found" in nobody.stderr), (2, True), nobody.stderr)
         dot = self.service.run("assay", "lineage", self.model, "-o", "dot", token="ci").stdout
         self.assertTrue(dot.startswith("digraph lineage {"))
         svg = self.service.run("assay", "lineage", self.model, "-o", "svg", token="ci").stdout

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import harness
 
@@ -19,13 +20,28 @@ class Story(unittest.TestCase):
             temporary = pathlib.Path(scratch) / "tmp"
             temporary.mkdir()
             env = {"PATH": "/usr/bin:/bin", "HOME": scratch, "TMPDIR": str(temporary),
-                   "ASSAY_BIN": str(harness.BIN), "LC_ALL": "C.UTF-8"}
+                   "ASSAY_BIN": str(harness.BIN), "LC_ALL": "C.UTF-8",
+                   "ASSAY_DEMO_OUT": f"{scratch}/pictures"}
             done = subprocess.run([harness.ROOT / "deploy/demo/run.sh", str(model)], env=env,
                                   text=True, capture_output=True, timeout=280)
             self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
             self.assertIn("everything came out as expected", done.stdout)
             self.assertEqual(list(temporary.iterdir()), [])
             self.assertEqual(self.processes_below(temporary), [])
+            self.look_at_pictures(pathlib.Path(scratch) / "pictures")
+
+    def look_at_pictures(self, folder):
+        good, withdrawn = ((folder / name).read_text()
+                           for name in ("lineage.svg", "lineage-withdrawn.svg"))  # fmt: skip
+        for picture in (good, withdrawn):
+            root = xml.etree.ElementTree.fromstring(picture)
+            shown = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+            for name in ("acme/corpus", "acme/base", "acme/adapter", "acme/merged", "acme/chat",
+                         "dataset", "adapter", "base-model"):  # fmt: skip
+                self.assertIn(name, shown)
+            self.assertEqual(shown.count("TDX"), 3)  # training, merge, quantisation
+        self.assertIn("collect by data@acme.example (withdrawn)", withdrawn)
+        self.assertNotIn("collect by data@acme.example (withdrawn)", good)
 
     @staticmethod
     def processes_below(directory):

@@ -11,6 +11,7 @@
 
 #include "policy/combine.h"
 #include "policy/lint.h"
+#include "policy/reference_sets.h"
 #include "tests/policy/fixture.h"
 
 namespace assay::policy::test {
@@ -74,10 +75,21 @@ Result<PolicyDocument> around(const std::string& text) {
                     text + R"(,{"id":"has-a-manifest","manifest":{}}]})");
 }
 
+// The reference sets of the page.
+ReferenceSets page_sets() {
+  ReferenceSets sets;
+  for (const Block& block : blocks_of("reference-set")) {
+    const auto set = parse_reference_set(as_bytes(block.text));
+    EXPECT_TRUE(set) << to_string(set.error()) << "\n" << block.text;
+    sets.emplace(set->name, ActiveSet{statement_id(900 + sets.size()), *set});
+  }
+  return sets;
+}
+
 // The page's workload goes to the node of the facts.
 Verdict decide_at_bind(const PolicyDocument& policy, const Workload& asker = workload_on_node()) {
-  return evaluate(std::vector{active(policy)}, asker, one(demo_facts()), {}, DecisionPoint::kBind,
-                  now());
+  return evaluate(std::vector{with_sets(statement_id(1), policy, page_sets())}, asker,
+                  one(demo_facts()), {}, DecisionPoint::kBind, now());
 }
 
 ConditionResult judge_example(const std::string& text) {
@@ -185,7 +197,7 @@ TEST(PolicyPage, ResultExample_IsWhatEvaluationSays) {
 }
 
 TEST(PolicyPage, Blocks_AreAllOfAKnownKind) {
-  const std::set<std::string> known = {"condition", "served", "policy", "result"};
+  const std::set<std::string> known = {"condition", "served", "policy", "reference-set", "result"};
   for (const Block& block : blocks()) {
     EXPECT_TRUE(known.contains(block.words.front())) << block.words.front();
   }

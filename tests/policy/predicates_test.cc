@@ -108,6 +108,10 @@ TEST(Patterns, MatchTheWholeText) {
   EXPECT_EQ(outcome_of(test, R"({"n":"acme/demo/x"})"), kFail);
   EXPECT_EQ(outcome_of(test, R"({"n":7})"), kError);
   EXPECT_EQ(outcome_of(test, R"({"n":["acme/demo"]})"), kError);
+  // '.' is every character: what stands behind a newline is no way past a pattern.
+  EXPECT_EQ(outcome_of(R"({"pointer":"/n","op":"matches","value":".*evil.*"})",
+                       R"({"n":"acme/demo\nevil"})"),
+            kPass);
   const std::string long_text((64U << 10) + 1, 'a');
   EXPECT_EQ(
       run(parsed(R"({"pointer":"/n","op":"matches","value":"a*"})"), {{"n", long_text}}, now())

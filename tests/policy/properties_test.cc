@@ -113,7 +113,7 @@ TEST(Properties, StatementThatFails_NeverTurnsDenyIntoAllow) {
     for (StatementFact& statement : facts.statements) {
       statement.predicate["good"] = true;
     }
-    const std::vector policies = {active(random.policy())};
+    const std::vector policies = {random.with_named_sets(random.policy())};
     const bool before = decide_on_node(policies, facts).allowed;
     facts.statements.push_back(random.statement(77));
     facts.statements.back().predicate["good"] = false;
@@ -196,7 +196,7 @@ void never_helps(const RandomOptions& options, bool refusals_may_be_withdrawn,
   int denied_by_it = 0;
   const auto property = [&](RandomCase& random) {
     Facts facts = random.facts();
-    const std::vector policies = {active(random.policy())};
+    const std::vector policies = {random.with_named_sets(random.policy())};
     const auto all = signatures(facts);
     if (all.empty()) {
       return;

@@ -265,6 +265,9 @@ Facts RandomCase::facts() {
   }
   facts.claims = claims();
   facts.instances = instances();
+  if (lineage_.below(3) != 0) {
+    facts.lineage = lineage_of(lineage_.made());
+  }
   if (one_in(4)) {
     facts.asked_locations = {one_in(4) ? "nfs://h/x" : location()};
   }
@@ -454,6 +457,9 @@ ConditionKind RandomCase::leaf() {
   if (auto rare = rare_leaf()) {
     return *std::move(rare);
   }
+  if (lineage_.below(options_.lineage_in) == 0) {
+    return lineage_.condition();
+  }
   if (options_.nodes && one_in(options_.one_leaf_in)) {
     return node_condition();
   }
@@ -542,6 +548,15 @@ PolicyDocument RandomCase::policy() {
   return policy;
 }
 
+ActivePolicy RandomCase::with_named_sets(PolicyDocument policy) {
+  ActivePolicy plain = active(std::move(policy));
+  if (sets_engine_() % options_.sets_in != 0) {
+    return plain;
+  }
+  name_sets(sets_engine_, plain.document);
+  return with_sets(plain.id, std::move(plain.document), sets_);
+}
+
 std::vector<ActivePolicy> RandomCase::policies() {
   std::vector<ActivePolicy> policies;
   for (std::size_t i = below(4); i > 0; --i) {
@@ -559,7 +574,7 @@ std::vector<ActivePolicy> RandomCase::policies() {
         {.accelerators = true},
         {.accelerators = true, .harmless_resources = {"nvidia.com/*", "rdma/*"}},
         {.namespaces = {"prod-*"}, .nodes = {"gpu-*"}}});
-    policies.push_back(active(std::move(one)));
+    policies.push_back(with_named_sets(std::move(one)));
   }
   return policies;
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "tests/policy/fixture.h"
+#include "tests/policy/lineage/random_lineage.h"
+#include "tests/policy/random_sets.h"
 
 namespace assay::policy::test {
 
@@ -24,6 +26,9 @@ struct RandomOptions {
   bool relations = false;  // signers who do not count because they signed elsewhere
   // One statement condition in so many demands stage evidence.
   std::size_t evidence_in = 4;
+  // One policy in so many names reference sets, and one leaf in so many is about the lineage.
+  std::size_t sets_in = 6;
+  std::size_t lineage_in = 24;
 };
 
 class RandomCase {
@@ -34,6 +39,9 @@ class RandomCase {
         names_engine_(seed + 2),
         extra_engine_(seed + 3),
         evidence_engine_(seed + 4),
+        sets_engine_(seed + 5),
+        lineage_(seed + 6),
+        sets_(random_sets(sets_engine_)),
         options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
@@ -51,6 +59,10 @@ class RandomCase {
   [[nodiscard]] NodeCondition node_condition();
   [[nodiscard]] ReportCondition report_condition();
   [[nodiscard]] Requester requester();
+  // Those of policies().
+  [[nodiscard]] const ReferenceSets& sets() const { return sets_; }
+  // The policy with the values of sets(), some of which it names.
+  [[nodiscard]] ActivePolicy with_named_sets(PolicyDocument policy);
   // 0 to `limit` - 1.
   [[nodiscard]] std::size_t below(std::size_t limit);
 
@@ -91,6 +103,9 @@ class RandomCase {
   std::mt19937_64 names_engine_;     // and for names, and for parts of volumes
   std::mt19937_64 extra_engine_;     // and for random_predicates.cc
   std::mt19937_64 evidence_engine_;  // and for stage evidence
+  std::mt19937_64 sets_engine_;      // and for reference sets
+  RandomLineage lineage_;            // with an engine of its own
+  ReferenceSets sets_;
   RandomOptions options_;
   int next_id_ = 0;
 };

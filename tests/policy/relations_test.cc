@@ -2,6 +2,7 @@
 // Relations between signers, and statements of named people only.
 #include <gtest/gtest.h>
 
+#include "schemas/core/sha.h"
 #include "tests/policy/fixture.h"
 
 namespace assay::policy::test {
@@ -45,6 +46,30 @@ TEST(Relations, ApproverWhoPublished_DoesNotCount) {
   EXPECT_EQ(own.actual["excluded"], Json::array({"alice"}));
   // Another one beside is enough.
   EXPECT_EQ(judge_last(facts_approved_by({"alice", "carol"}), condition).outcome, Outcome::kPass);
+}
+
+// The statement has two signers; the machine of the one whom the relation excludes is no evidence.
+TEST(Relations, EvidenceOfSomebodyExcluded_DoesNotCount) {
+  const TrustedKey own = signer("alice-approves", "alice");
+  const TrustedKey other = signer("carol-approves", "carol");
+  StatementCondition condition = approved_by_none_of({std::string(kPublishers)});
+  condition.evidence.emplace();
+  condition.evidence->allow_missing_reference_values = true;
+  const auto with_evidence_of = [&](const TrustedKey& key) {
+    Facts facts = facts_approved_by({"alice", "carol"});
+    StatementFact& statement = facts.statements.change().back();
+    StageEvidenceFact evidence{.key = key.id, .type = "tdx", .accepted_at = from_now(-60)};
+    evidence.status_then = evidence.status_now = "UpToDate";
+    evidence.current = true;
+    evidence.anchor = sha256({});
+    evidence.anchor_is_vendor = true;
+    statement.evidence = {evidence};
+    return judge_last(facts, condition);
+  };
+  EXPECT_EQ(with_evidence_of(other).outcome, Outcome::kPass);
+  const ConditionResult result = with_evidence_of(own);
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_EQ(result.code, Reason::kStageEvidenceMissing);
 }
 
 // Another key of the same identity is the same person.

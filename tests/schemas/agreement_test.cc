@@ -95,6 +95,12 @@ TEST(Agreement, Policy) {
   }
 }
 
+TEST(Agreement, ReferenceSet) {
+  compare("reference-set", example(embedded::kReferenceSetSchemaJson),
+          [](const Json& json) { return code_of(parse_reference_set(bytes_of(json))); },
+          {"policy-invalid"});
+}
+
 TEST(Agreement, PolicyApproval) {
   compare("policy-approval", example(embedded::kPolicyApprovalSchemaJson),
           [](const Json& json) { return code_of(parse_policy_approval(bytes_of(json))); }, {});

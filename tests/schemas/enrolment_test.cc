@@ -87,8 +87,8 @@ TEST(ChallengeRequest, OtherPurposes_CannotBeAskedFor) {
 }
 
 TEST(Challenge, RoundTrips) {
-  for (const ChallengePurpose purpose :
-       {ChallengePurpose::kEnrol, ChallengePurpose::kReport, ChallengePurpose::kSpot}) {
+  for (const ChallengePurpose purpose : {ChallengePurpose::kEnrol, ChallengePurpose::kReport,
+                                         ChallengePurpose::kSpot, ChallengePurpose::kStatement}) {
     EXPECT_EQ(challenge_purpose_from(name(purpose)), purpose);
     const Challenge challenge = sample_challenge(purpose);
     const auto read = challenge_from_json(to_json(challenge));
@@ -99,7 +99,8 @@ TEST(Challenge, RoundTrips) {
     EXPECT_EQ(read->node, challenge.node);
     EXPECT_EQ(read->job, challenge.job);
     EXPECT_EQ(read->expires_at, challenge.expires_at);
-    EXPECT_EQ(to_json(challenge).contains("job"), purpose != ChallengePurpose::kEnrol);
+    EXPECT_EQ(to_json(challenge).contains("job"), !challenge.job.empty());
+    EXPECT_EQ(to_json(challenge).contains("node"), purpose != ChallengePurpose::kStatement);
   }
   EXPECT_EQ(code_of(challenge_purpose_from("enroll")), "invalid-parameter");
 }
@@ -128,13 +129,16 @@ TEST(Challenge, Changes_AreRefused) {
 TEST(Evidence, RoundTrips) {
   Evidence evidence = sample_evidence();
   for (const bool bare : {false, true}) {
+    evidence.event_log = to_bytes("log");
     if (bare) {
       evidence.collateral = Json();
+      evidence.event_log.clear();
     }
     const auto read = evidence_from_json(to_json(evidence));
     ASSERT_TRUE(read) << to_string(read.error());
     EXPECT_EQ(read->type, "tdx");
     EXPECT_EQ(read->quote, evidence.quote);
+    EXPECT_EQ(read->event_log, evidence.event_log);
     EXPECT_EQ(read->collateral, evidence.collateral);
   }
   EXPECT_TRUE(evidence_from_json(changed(to_json(evidence), "/collateral", Json())));
@@ -148,6 +152,10 @@ TEST(Evidence, Changes_AreRefused) {
       {"/quote", "AAA", "invalid-encoding"},
       {"/quote", base64_encode(Bytes(kMaxQuoteBytes + 1)), "limit-exceeded"},
       {"/quote", base64_encode(Bytes(kMaxQuoteBytes + 2)), "schema-violation"},
+      {"/event_log", "", "schema-violation"},
+      {"/event_log", "AAA", "invalid-encoding"},
+      {"/event_log", base64_encode(Bytes(kMaxEventLogBytes + 1)), "limit-exceeded"},
+      {"/event_log", base64_encode(Bytes(kMaxEventLogBytes + 3)), "schema-violation"},
       {"/collateral", "text", "schema-violation"},
       {"/collateral", Json::object(), "schema-violation"},
       {"/collateral/tcb_info", {{"version", 3}}, "schema-violation"},
@@ -163,6 +171,7 @@ TEST(Evidence, Changes_AreRefused) {
 TEST(Evidence, LargestQuote_IsTaken) {
   Evidence evidence = sample_evidence();
   evidence.quote = Bytes(kMaxQuoteBytes);
+  evidence.event_log = Bytes(kMaxEventLogBytes);
   EXPECT_TRUE(evidence_from_json(to_json(evidence)));
 }
 

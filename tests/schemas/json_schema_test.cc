@@ -295,6 +295,7 @@ TEST(JsonSchema, RepetitionsInARealDocument_AreRefusedAtOnce) {
        {Case{"policy", embedded::kPolicySchemaJson, Json::json_pointer("/other_volumes")},
         Case{"manifest", embedded::kManifestSchemaJson, Json::json_pointer("/locations")},
         Case{"placement", embedded::kPlacementSchemaJson, Json::json_pointer("/locations")},
+        Case{"reference-set", embedded::kReferenceSetSchemaJson, Json::json_pointer("/values")},
         Case{"registration", embedded::kRegistrationSchemaJson,
              Json::json_pointer("/platforms")}}) {
     for (const bool distinct : {false, true}) {

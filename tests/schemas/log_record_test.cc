@@ -6,6 +6,7 @@
 
 #include "schemas/core/merkle.h"
 #include "tests/schemas/samples.h"
+#include "tests/support/log_page.h"
 
 namespace assay {
 namespace {
@@ -19,6 +20,28 @@ LogRecord sample() {
           {"sha256:b", "assay-tree-v1-sha256:a"},
           {DocumentId(test::digest_of("envelope"))},
           {{"predicate_type", "x"}}};
+}
+
+// What records of each type have in them, the tests of the service compare with the same table
+// (tests/server/service/fixture.cc).
+TEST(LogRecord, Types_AreThoseOfTheTableInThePage) {
+  std::set<std::string> types;
+  for (const auto& [type, row] : test::log_page()) {
+    types.insert(type);
+  }
+  EXPECT_EQ(types, std::set<std::string>(event::kAll.begin(), event::kAll.end()));
+}
+
+TEST(LogRecord, WithAnotherSubjectThanThePageSays_IsNamed) {
+  LogRecord record{std::string(event::kDecisionMade), {}, "ci", {}, {}, Json::object()};
+  record.subjects = {"assay-tree-v1-sha256:" + std::string(64, 'a')};
+  EXPECT_EQ(test::beyond_log_page(record), "");
+  record.subjects = {"0198f0a2-7c3e-7bbb-8123-100000000000"};
+  EXPECT_NE(test::beyond_log_page(record), "");
+  record.type = event::kPodsAffected;
+  record.subjects = {};
+  record.documents = {DocumentId(test::digest_of("document"))};
+  EXPECT_NE(test::beyond_log_page(record), "");
 }
 
 TEST(LogRecord, Vectors_ReadAndWriteTheSameBytes) {

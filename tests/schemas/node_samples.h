@@ -20,11 +20,12 @@ inline Nonce sample_nonce(std::uint8_t first = 0x9f) {
 inline ArtifactId sample_artifact() { return ArtifactId(digest_of("artifact")); }
 
 inline Challenge sample_challenge(ChallengePurpose purpose = ChallengePurpose::kReport) {
+  const bool statement = purpose == ChallengePurpose::kStatement;
   return {.nonce = sample_nonce(),
           .audience = "assay.example.com/log",
           .purpose = purpose,
-          .node = "gpu-node-1.example",
-          .job = purpose == ChallengePurpose::kEnrol ? "" : kSampleJob,
+          .node = statement ? "" : "gpu-node-1.example",
+          .job = statement || purpose == ChallengePurpose::kEnrol ? "" : kSampleJob,
           .expires_at = at("2026-01-02T03:04:05.678Z")};
 }
 
@@ -35,7 +36,7 @@ inline Evidence sample_evidence() {
         "tcb_info_signature", "qe_identity_issuer_chain", "qe_identity", "qe_identity_signature"}) {
     collateral[name] = std::string("text of ") + name;
   }
-  return {std::string(kTdxEvidence), Bytes(5000, 4), std::move(collateral)};
+  return {std::string(kTdxEvidence), Bytes(5000, 4), {}, std::move(collateral)};
 }
 
 inline NodeDevice sample_device() { return {"opencl:0", "NVIDIA H200", "580.65.06"}; }

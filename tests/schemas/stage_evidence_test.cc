@@ -17,7 +17,7 @@ using test::where_of;
 
 StageEvidence sample() {
   return {StatementId(sha256(as_bytes("statement"))), KeyId(sha256(as_bytes("key"))),
-          test::sample_evidence(), to_bytes("log")};
+          test::sample_evidence()};
 }
 
 TEST(StageEvidence, RoundTrips) {
@@ -27,10 +27,6 @@ TEST(StageEvidence, RoundTrips) {
   EXPECT_EQ(to_json(*read), json);
   EXPECT_EQ(read->statement, sample().statement);
   EXPECT_EQ(read->key, sample().key);
-  StageEvidence without = sample();
-  without.event_log.clear();
-  EXPECT_FALSE(to_json(without).contains("event_log"));
-  EXPECT_TRUE(parse_stage_evidence(bytes_of(to_json(without))));
 }
 
 TEST(StageEvidence, OtherDocuments_AreRefused) {
@@ -46,12 +42,6 @@ TEST(StageEvidence, OtherDocuments_AreRefused) {
   json["evidence"]["type"] = "sev";
   EXPECT_EQ(code_of(parse_stage_evidence(bytes_of(json))), "evidence-type-unknown");
   EXPECT_EQ(where_of(parse_stage_evidence(bytes_of(json))), "/evidence/type");
-  json = to_json(sample());
-  json["event_log"] = "not base64!";
-  EXPECT_EQ(code_of(parse_stage_evidence(bytes_of(json))), "invalid-encoding");
-  StageEvidence long_log = sample();
-  long_log.event_log.resize(kMaxEventLogBytes + 1);
-  EXPECT_FALSE(parse_stage_evidence(bytes_of(to_json(long_log))));
 }
 
 TEST(StageEvidence, ReportData_BindStatementAndKey) {

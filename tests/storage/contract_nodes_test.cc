@@ -55,6 +55,7 @@ TEST_P(StoreContract, Challenge_ConsumedTwice_SecondTimeIsShownAsUsed) {
   EXPECT_EQ(row.node, "gpu-1");
   EXPECT_EQ(row.job, "job-1");
   EXPECT_EQ(row.expires_at, challenge.expires_at);
+  EXPECT_EQ(row.issued_at, clock_.now()) << "the time of the write";
   EXPECT_FALSE(row.used_at);
   const Timestamp first_use = clock_.now();
   clock_.advance(std::chrono::seconds(5));

@@ -3,6 +3,7 @@
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
 #include "storage/large_workload.h"
+#include "storage/lineage_reads.h"
 #include "tests/storage/store_contract.h"
 
 namespace assay::storage {
@@ -259,6 +260,35 @@ TEST_P(StoreContract, SubjectVersion_RisesWithStatementsAndSignatures) {
   EXPECT_EQ(snapshot()->subject_version(artifact), 2U);
   EXPECT_EQ(snapshot()->subject_version(other), 0U);
   EXPECT_EQ(snapshot()->node_version(artifact.text()), 0U);
+}
+
+// Who remembers what statements said at a version learns which of them are others since.
+TEST_P(StoreContract, Changes_NameTheStatementsThatGotSignatures) {
+  StatementRow first = make_statement("one");
+  StatementRow second = make_statement("two");
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(first, put(transaction, first));
+    ASSAY_ASSIGN(second, put(transaction, second));
+    return {};
+  });
+  const std::uint64_t before = snapshot()->statements_version().value();
+  EXPECT_EQ(before, 2U);
+  EXPECT_TRUE(snapshot()->lineage().changes_since(0, 10)->empty()) << "new ones are no changes";
+  for (const StatementRow& row : {second, first, second}) {
+    write([&](Transaction& transaction) -> Status {
+      const std::string text = "envelope " + std::to_string(transaction.log_state()->size);
+      ASSAY_ASSIGN(const DocumentId envelope, transaction.put_document("x", as_bytes(text)));
+      ASSAY_ASSIGN(const LeafIndex record, transaction.append(make_record("test.signed")));
+      return transaction.add_envelope(row.id, envelope, {make_key(9).id}, record);
+    });
+  }
+  reopen();
+  const auto view = snapshot();
+  EXPECT_EQ(view->statements_version(), before + 3);
+  const std::vector<LeafIndex> all = {second.log_index, first.log_index, second.log_index};
+  EXPECT_EQ(view->lineage().changes_since(before, 10), all);
+  EXPECT_EQ(view->lineage().changes_since(before, 2)->size(), 2U);
+  EXPECT_EQ(view->lineage().changes_since(before + 2, 10), std::vector{second.log_index});
 }
 
 TEST_P(StoreContract, Version_OfAWriteThatFails_StaysWhatItWas) {

@@ -105,6 +105,7 @@ TEST_F(SqliteNodes, WhatIsFinal_CannotBeChangedBySql) {
   fill();
   const auto connection =
       sqlite::Connection::open(path(), sqlite::Connection::Mode::kReadWrite).value();
+  EXPECT_TRUE(connection->execute("INSERT INTO statement_changes VALUES (1, 0)"));
   for (const char* sql : {
            "UPDATE challenges SET used_at = NULL",
            "UPDATE nodes SET revoked_at = NULL, revoked_reason = NULL",
@@ -121,6 +122,8 @@ TEST_F(SqliteNodes, WhatIsFinal_CannotBeChangedBySql) {
            "UPDATE versions SET value = value",
            "UPDATE versions SET value = 0",
            "DELETE FROM versions",
+           "UPDATE statement_changes SET log_index = 7",
+           "DELETE FROM statement_changes",
        }) {
     EXPECT_FALSE(connection->execute(sql)) << sql;
   }

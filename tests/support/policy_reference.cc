@@ -171,6 +171,8 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
   Answer result;
   if (point_of_kind(condition) > point) {
     result = answer(Outcome::kDeferred, Reason::kConditionDeferred);
+  } else if (condition.open_set) {
+    result = answer(Outcome::kError, condition.open_set->code);
   } else if (const auto* node_asked = std::get_if<NodeCondition>(&condition.kind)) {
     result = judge(*node_asked, below_not);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {

@@ -4,6 +4,7 @@
 // a condition is an error when the answers differ. Shares no code with policy/ beyond its types.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,15 @@ struct Decision {
   std::vector<Reason> reasons;
   std::vector<std::vector<Answer>> policies;  // of those that match, for each model, in order
 };
+
+// A condition as JSON with the values of reference sets in the place of their names, and why some
+// lists have none. A value that is listed twice stays twice.
+struct Expanded {
+  Json json;
+  std::set<Reason> open;
+};
+[[nodiscard]] Expanded expanded(const Json& condition,
+                                const std::map<std::string, ReferenceSet>& sets);
 
 // Without preconditions. At least one model, at most 20 unknown things in one condition.
 [[nodiscard]] Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& workload,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -202,7 +203,8 @@ struct Case {
   [[nodiscard]] Answer judge(const WindowCondition& condition) const;
   // Everything that is asked of one statement.
   [[nodiscard]] std::vector<Tested> asked_of(const StatementCondition& condition,
-                                             const StatementFact& statement) const;
+                                             const StatementFact& statement,
+                                             const Others& others = {}) const;
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
   [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
   [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;
@@ -217,12 +219,15 @@ struct Case {
   [[nodiscard]] Reason why_none(const StatementCondition& condition) const;
   // Whether the stage evidence of a statement is as the condition demands.
   [[nodiscard]] Tested evidence_of(const StatementCondition& condition,
-                                   const StatementFact& statement) const;
+                                   const StatementFact& statement, const Others& others) const;
+  // The same for demands. `stands` says of a signature whether its evidence is looked at.
+  [[nodiscard]] Tested evidence_of(const EvidenceDemands& demands, const StatementFact& statement,
+                                   const std::function<Truth(const SignerFact&)>& stands) const;
 
   // --- below a `not`
   [[nodiscard]] Reason why_not(const SignerFact& signer, const StatementFact& statement) const;
-  [[nodiscard]] Heard hear(const StatementCondition& condition,
-                           const StatementFact& statement) const;
+  [[nodiscard]] Heard hear(const StatementCondition& condition, const StatementFact& statement,
+                           const Others& others) const;
   [[nodiscard]] Answer turned(const StatementCondition& condition, const Answer& plain) const;
 };
 

@@ -62,30 +62,41 @@ std::vector<Tested> asked(const EvidenceDemands& demands, const StageEvidenceFac
 
 }  // namespace
 
-Tested Case::evidence_of(const StatementCondition& condition,
-                         const StatementFact& statement) const {
+Tested Case::evidence_of(const StatementCondition& condition, const StatementFact& statement,
+                         const Others& others) const {
+  return evidence_of(*condition.evidence, statement, [&](const SignerFact& signer) {
+    const auto& who = condition.signers.identities;
+    const std::string& identity = signer.key.identity;
+    const Truth other = others.has(identity);
+    if ((!who.empty() && !among(who, identity)) || other == Truth::kYes ||
+        (!condition.considered.empty() && !among(condition.considered, identity))) {
+      return Truth::kNo;
+    }
+    const Truth one = counts(signer, statement);
+    return one == Truth::kYes && other == Truth::kUnknown ? Truth::kUnknown : one;
+  });
+}
+
+Tested Case::evidence_of(const EvidenceDemands& demands, const StatementFact& statement,
+                         const std::function<Truth(const SignerFact&)>& stands) const {
   std::map<std::string, const StageEvidenceFact*> pieces;
   for (const StageEvidenceFact& piece : statement.evidence) {
     pieces[piece.key.text() + piece.type] = &piece;
   }
   std::map<Truth, Tested> found;
   for (const auto& [name, piece] : pieces) {
-    Truth stands = Truth::kNo;
+    Truth behind = Truth::kNo;
     for (const SignerFact& signer : statement.signers) {
-      const auto& who = condition.signers.identities;
-      if (signer.key.id == piece->key && (who.empty() || among(who, signer.key.identity)) &&
-          (condition.considered.empty() || among(condition.considered, signer.key.identity))) {
-        const Truth one = counts(signer, statement);
-        stands = stands == Truth::kYes || one == Truth::kNo ? stands : one;
-      }
+      const Truth one = signer.key.id == piece->key ? stands(signer) : Truth::kNo;
+      behind = behind == Truth::kYes || one == Truth::kNo ? behind : one;
     }
-    if (stands == Truth::kNo) {
+    if (behind == Truth::kNo) {
       continue;
     }
-    const std::vector<Tested> list = asked(*condition.evidence, *piece, now);
+    const std::vector<Tested> list = asked(demands, *piece, now);
     const Tested* no = first(list, Truth::kNo);
     Tested one = no == nullptr ? Tested{Truth::kYes, Reason::kConditionUndecided} : *no;
-    if (no == nullptr && (stands == Truth::kUnknown || first(list, Truth::kUnknown) != nullptr)) {
+    if (no == nullptr && (behind == Truth::kUnknown || first(list, Truth::kUnknown) != nullptr)) {
       one.holds = Truth::kUnknown;
     }
     found.emplace(one.holds, one);

@@ -9,7 +9,7 @@
 #include "policy/lineage.h"
 #include "schemas/lifecycle.h"
 #include "schemas/spdx.h"
-#include "tests/support/policy_reference_case.h"
+#include "tests/support/policy_reference_manifests.h"
 
 namespace assay::policy::reference {
 namespace {
@@ -44,26 +44,36 @@ bool is_making(const LineageStatement& one) {
                             stage != "approve" && stage != "deploy"));
 }
 
+// What made a thing, and did not only say something of it.
+bool is_stage_that_makes(const LineageStatement& one) {
+  static const std::set<std::string> kStages = {"collect",  "preprocess", "train",
+                                                "finetune", "merge",      "quantize"};
+  return is_making(one) &&
+         (one.fact.predicate_type != kLifecyclePredicateType || kStages.contains(one.fact.stage));
+}
+
 // One thing: its digests, and what is believed of it.
 struct Thing {
   Texts digests;
   Texts names;   // under which its makers must be trusted
-  Texts called;  // by inputs and manifests that count
+  Texts called;  // by inputs that count
   std::vector<const LineageStatement*> believed;
 };
 
 class Questioner {
  public:
   Questioner(const LineageCondition& condition, const Case& one_case)
-      : condition_(condition), case_(one_case) {
-    merge();
-    start_ = thing_of(case_.facts.lineage->start());
-    reached_.insert(start_);
-    things_[start_].names = case_.names();
-    bool again = true;
-    while (again) {
-      again = look();
-    }
+      : condition_(condition), case_(one_case), manifests_(one_case) {
+    do {
+      things_.clear();
+      reached_.clear();
+      merge();
+      start_ = thing_of(case_.facts.lineage->start());
+      reached_.insert(start_);
+      things_[start_].names = case_.names();
+      while (look()) {
+      }
+    } while (manifests_.drop(called()));
   }
 
   std::vector<Tested> demands() {
@@ -74,6 +84,7 @@ class Questioner {
     const Truth edges = edges_signed();
     // What lies in the future may be what is missing; that is said once, below.
     list.push_back({truth(edges != Truth::kNo || later_), Reason::kSignersInsufficient});
+    const bool waiting = evidence(list);
     list.push_back({licences(false), Reason::kLicenceNotAllowed});
     if (!cyclic) {
       const std::set<Stages> paths = paths_to(start_);
@@ -84,7 +95,7 @@ class Questioner {
       list.push_back({truth(!condition_.max_depth || longest(start_) <= *condition_.max_depth),
                       Reason::kLineageTooDeep});
     }
-    list.push_back({later_ || edges == Truth::kUnknown ? Truth::kUnknown : Truth::kYes,
+    list.push_back({later_ || waiting || edges == Truth::kUnknown ? Truth::kUnknown : Truth::kYes,
                     Reason::kConditionUndecided});
     list.push_back({all_known() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
     list.push_back({licences(true), Reason::kLicenceUnknown});
@@ -97,20 +108,23 @@ class Questioner {
  private:
   [[nodiscard]] const Lineage::Statements& all() const { return case_.facts.lineage->statements(); }
 
-  Truth published(const LineageStatement& one) const {
-    Truth best = Truth::kNo;
-    if (one.fact.withdrawn) {
-      return best;
-    }
-    for (const SignerFact& signer : one.fact.signers) {
-      const Truth counts =
-          case_.counts(signer, {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType),
-                                one.subjects.front().names.front()});
-      if (counts == Truth::kYes || best == Truth::kNo) {
-        best = counts;
+  Called called() const {
+    Called called;
+    for (const std::size_t number : reached_) {
+      for (const LineageStatement* one : things_[number].believed) {
+        for (const LineageSubject& subject : one->subjects) {
+          if (things_[number].digests.contains(subject.digest)) {
+            called.subjects[subject.digest].insert(subject.names.begin(), subject.names.end());
+          }
+        }
+        for (const LineageInput* input : inputs_of(*one)) {
+          for (const std::string& digest : input->digests) {
+            called.inputs[digest].insert(input->name);
+          }
+        }
       }
     }
-    return best;
+    return called;
   }
 
   void merge() {
@@ -123,26 +137,14 @@ class Questioner {
         digests.insert(input.digests.begin(), input.digests.end());
       }
     }
+    std::set<Texts> things;
     for (const std::string& digest : digests) {
       if (strong(digest)) {
-        things_.push_back({{digest}, {}, {}, {}});
+        things.insert(manifests_.one_with(digest));
       }
     }
-    for (const auto& one : all()) {
-      if (!one->manifest || published(*one) != Truth::kYes) {
-        continue;
-      }
-      Thing whole;
-      for (const LineageSubject& subject : one->subjects) {
-        if (strong(subject.digest)) {
-          Thing& part = things_[thing_of(subject.digest)];
-          whole.digests.insert(part.digests.begin(), part.digests.end());
-        }
-      }
-      std::erase_if(things_, [&](const Thing& thing) {
-        return whole.digests.contains(*thing.digests.begin());
-      });
-      things_.push_back(whole);
+    for (const Texts& thing : things) {
+      things_.push_back({thing, {}, {}, {}});
     }
   }
 
@@ -223,10 +225,8 @@ class Questioner {
           continue;
         }
         if (one->manifest) {
-          later_ = later_ || published(*one) == Truth::kUnknown;
-          if (published(*one) == Truth::kYes) {
-            changed = thing.called.insert(one->subjects.front().names.front()).second || changed;
-          }
+          later_ = later_ || manifests_.names(*one) == Truth::kUnknown ||
+                   manifests_.joins(*one) == Truth::kUnknown;
           continue;
         }
         Truth best = Truth::kNo;
@@ -268,7 +268,7 @@ class Questioner {
       return changed;
     }
     for (const auto& one : all()) {
-      if (one->manifest && is_about(*one, thing) && published(*one) == Truth::kYes) {
+      if (one->manifest && is_about(*one, thing) && manifests_.names(*one) == Truth::kYes) {
         add(thing.names, one->subjects.front().names.front());
       }
     }
@@ -307,7 +307,9 @@ class Questioner {
     };
     for (const std::size_t number : reached_) {
       const Thing& thing = things_[number];
-      for (const std::string& digest : thing.digests) {
+      Texts digests = manifests_.beside(thing.digests);
+      digests.insert(thing.digests.begin(), thing.digests.end());
+      for (const std::string& digest : digests) {
         if (is_among(deny.digests, digest)) {
           return true;
         }
@@ -357,14 +359,24 @@ class Questioner {
     return false;
   }
 
+  bool made_by(const LineageStatement& one) const {
+    return is_stage_that_makes(one) ||
+           (is_making(one) &&
+            (is_among(condition_.stages, one.fact.stage) ||
+             std::any_of(condition_.edges.begin(), condition_.edges.end(),
+                         [&](const auto& edge) { return edge.stage == one.fact.stage; })));
+  }
+
   bool has_inputs(const Thing& thing) const {
-    return std::any_of(thing.believed.begin(), thing.believed.end(),
-                       [&](const LineageStatement* one) { return !inputs_of(*one).empty(); });
+    return std::any_of(
+        thing.believed.begin(), thing.believed.end(),
+        [&](const LineageStatement* one) { return made_by(*one) && !inputs_of(*one).empty(); });
   }
 
   bool known(std::size_t number) const {
     const Thing& thing = things_[number];
-    return has_inputs(thing) || accepted(thing.digests, thing.called) ||
+    return has_inputs(thing) ||
+           accepted(thing.digests, number == start_ ? Texts() : thing.called) ||
            std::any_of(thing.believed.begin(), thing.believed.end(), [](const auto* one) {
              return is_making(*one) && one->fact.stage == "collect";
            });
@@ -380,7 +392,8 @@ class Questioner {
           const auto things = things_in(*input);
           const bool good =
               things.empty()
-                  ? accepted({input->digests.begin(), input->digests.end()}, {input->name})
+                  ? !input->digests.empty() &&
+                        accepted({input->digests.begin(), input->digests.end()}, {input->name})
                   : std::all_of(things.begin(), things.end(),
                                 [&](std::size_t thing) { return known(thing); });
           if (!good) {
@@ -395,6 +408,39 @@ class Questioner {
     return true;
   }
 
+  bool is_meant(const LineageEdgeRule& rule, const LineageStatement& one) const {
+    const auto inputs = inputs_of(one);
+    const bool of_role =
+        rule.role.empty() || std::any_of(inputs.begin(), inputs.end(),
+                                         [&](const auto* in) { return in->role == rule.role; });
+    return is_making(one) && of_role && (rule.stage.empty() || one.fact.stage == rule.stage);
+  }
+
+  // Adds what does not hold of the evidence of the steps that rules are about; true when something
+  // of it is not known.
+  bool evidence(std::vector<Tested>& list) const {
+    std::map<Truth, std::set<Reason>> found;
+    for (const LineageEdgeRule& rule : condition_.edges) {
+      for (const std::size_t number : reached_) {
+        for (const LineageStatement* one : things_[number].believed) {
+          const auto stands = [&](const SignerFact& signer) {
+            const std::string& who = signer.key.identity;
+            const bool asked = rule.identities.empty() || is_among(rule.identities, who);
+            return asked ? counts(signer, *one, things_[number]) : Truth::kNo;
+          };
+          if (rule.evidence && is_meant(rule, *one)) {
+            const Tested tested = case_.evidence_of(*rule.evidence, one->fact, stands);
+            found[tested.holds].insert(tested.code);
+          }
+        }
+      }
+    }
+    for (const Reason code : later_ ? std::set<Reason>() : found[Truth::kNo]) {
+      list.push_back({Truth::kNo, code});
+    }
+    return found.contains(Truth::kUnknown);
+  }
+
   Truth edges_signed() const {
     Truth whole = Truth::kYes;
     for (const LineageEdgeRule& rule : condition_.edges) {
@@ -403,12 +449,7 @@ class Questioner {
         Texts perhaps;
         bool any = false;
         for (const LineageStatement* one : things_[number].believed) {
-          const auto inputs = inputs_of(*one);
-          const bool of_role = rule.role.empty() ||
-                               std::any_of(inputs.begin(), inputs.end(),
-                                           [&](const auto* in) { return in->role == rule.role; });
-          if (!is_making(*one) || !of_role ||
-              (!rule.stage.empty() && one->fact.stage != rule.stage)) {
+          if (!is_meant(rule, *one)) {
             continue;
           }
           any = true;
@@ -441,8 +482,16 @@ class Questioner {
       return std::any_of(list.begin(), list.end(),
                          [&](const auto& one) { return same_spdx_id(one, licence); });
     };
-    return (condition_.licences->allow.empty() || is_in(condition_.licences->allow)) &&
-           !is_in(condition_.licences->deny);
+    if (is_in(condition_.licences->allow)) {
+      return !is_in(condition_.licences->deny);
+    }
+    static const std::regex kMore("[+]?( .*)?$");
+    const std::string plain =
+        std::regex_replace(licence, kMore, "", std::regex_constants::format_first_only);
+    const auto& deny = condition_.licences->deny;
+    return condition_.licences->allow.empty() && !is_in(deny) &&
+           std::none_of(deny.begin(), deny.end(),
+                        [&](const auto& one) { return same_spdx_id(one, plain); });
   }
 
   // Whether all licences are accepted; or, when `asked_known`, known.
@@ -526,6 +575,7 @@ class Questioner {
 
   const LineageCondition& condition_;
   const Case& case_;
+  Manifests manifests_;
   std::vector<Thing> things_;
   std::size_t start_ = 0;
   std::set<std::size_t> reached_;

@@ -71,6 +71,10 @@ Others Case::others_of(const SignerRequirement& signers) const {
       }
     };
     const Condition* condition = id == kPublishers ? nullptr : find(*conditions, id);
+    if (condition != nullptr && condition->open_set) {
+      others.unknown = true;
+      continue;
+    }
     const auto* manifest =
         condition == nullptr ? nullptr : std::get_if<ManifestCondition>(&condition->kind);
     const auto* statement =

@@ -122,10 +122,10 @@ Answer Case::judge(const ManifestCondition& condition) const {
 }
 
 std::vector<Tested> Case::asked_of(const StatementCondition& condition,
-                                   const StatementFact& statement) const {
+                                   const StatementFact& statement, const Others& others) const {
   std::vector<Tested> list = tests(condition, statement, now);
   if (condition.evidence && statement.accepted_at <= now) {
-    list.push_back(evidence_of(condition, statement));
+    list.push_back(evidence_of(condition, statement, others));
   }
   return list;
 }
@@ -188,7 +188,7 @@ Answer Case::judge(const StatementCondition& condition) const {
     bool all = true;
     for (const StatementFact& statement : statements) {
       bool holds = true;
-      for (const Tested& test : asked_of(condition, statement)) {
+      for (const Tested& test : asked_of(condition, statement, others)) {
         holds = world.decide(test.holds) && holds;
       }
       all = all && holds;
@@ -206,7 +206,7 @@ Answer Case::judge(const StatementCondition& condition) const {
   std::optional<Reason> unknown;
   bool one_passed = false;
   for (const StatementFact& statement : statements) {
-    const auto list = asked_of(condition, statement);
+    const auto list = asked_of(condition, statement, others);
     if (const Tested* no = first(list, Truth::kNo)) {
       failed = failed ? failed : no->code;
     } else if (const Tested* maybe = first(list, Truth::kUnknown)) {
@@ -313,7 +313,8 @@ Reason Case::why_not(const SignerFact& signer, const StatementFact& statement) c
   return why.value_or(Reason::kConditionDeferred);
 }
 
-Heard Case::hear(const StatementCondition& condition, const StatementFact& statement) const {
+Heard Case::hear(const StatementCondition& condition, const StatementFact& statement,
+                 const Others& others) const {
   std::map<std::string, Reason> reasons;
   bool somebody = false;
   for (const SignerFact& signer : statement.signers) {
@@ -327,7 +328,7 @@ Heard Case::hear(const StatementCondition& condition, const StatementFact& state
   if (!somebody) {
     return {Heard::kUnknown, reasons.empty() ? Reason::kStatementMissing : reasons.begin()->second};
   }
-  const auto list = asked_of(condition, statement);
+  const auto list = asked_of(condition, statement, others);
   for (const Tested& one : list) {
     if (one.holds == Truth::kNo && one.code == Reason::kStatementStale) {
       return {Heard::kUnknown, one.code};
@@ -372,7 +373,7 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
     why = Reason::kSignersRelationUnknown;
   }
   for (const auto& [index, statement] : all) {
-    const Heard heard = hear(condition, *statement);
+    const Heard heard = hear(condition, *statement, excluded);
     why = why ? why : heard.why;
     for (const SignerFact& signer : statement->signers) {
       const Truth other = excluded.has(signer.key.identity);

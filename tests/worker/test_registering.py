@@ -168,7 +168,8 @@ class Registering(NodeTestCase):
         self.assertEqual(half.receive()["code"], "file-unreadable")
         # Everything that was sent has been answered: only the honest one is open.
         self.assertEqual(self.owner(instance="last").register()["type"], "registered")
-        self.wait_for(lambda: len(os.listdir(folder)) <= before + 1)
+        # Of each connection its socket, and the process behind it.
+        self.wait_for(lambda: len(os.listdir(folder)) <= before + 2)
         self.assertEqual(honest.verify()["state"], "unknown")
 
     def wait_for(self, done):
@@ -193,6 +194,26 @@ class Registering(NodeTestCase):
         self.until(process, "unregistered")
         child.stdin.close()
         child.stdout.close()
+
+    # The registration is the dead process's: what a child says on the socket that it inherited
+    # counts no more.
+    def test_owner_that_dies_and_leaves_its_socket_to_a_child(self):
+        process = self.start_for_me()
+        code = ("import os, sys; sys.path.insert(0, sys.argv[1]); from instance_owner import Owner; "
+                "o = Owner(sys.argv[2], sys.argv[3], [(['t'], 'U8', [4], b'abcd')]); o.register(); "
+                "child = os.fork(); "
+                "(sys.stdin.read(), os._exit(0)) if child == 0 else print(child, flush=True); "
+                "os.kill(os.getpid(), 9)")
+        support = str(pathlib.Path(__file__).resolve().parents[1] / "support")
+        parent = subprocess.Popen([sys.executable, "-B", "-c", code, support, str(self.path), ARTIFACT],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        self.assertEqual(self.until(process, "registered")["pid"], parent.pid)
+        child = int(parent.stdout.readline())
+        self.until(process, "unregistered")
+        os.kill(child, 0)  # it lives, and its socket is open
+        parent.stdin.close()
+        parent.stdout.close()
+        parent.wait()
 
     def test_options(self):
         run = ("worker", "run", "--node", NODE, *self.to)

@@ -248,21 +248,20 @@ Result<std::vector<ObjectDigests>> InstanceCheck::digests(Reach reach,
   return engine_.hash(regions, request(span));
 }
 
-Result<std::vector<std::size_t>> InstanceCheck::recheck(unsigned slice) {
-  Slice& looked = slices_.at(slice);
+Result<std::vector<std::size_t>> InstanceCheck::look_at(const Slice& slice) {
   std::vector<std::size_t> changed;
-  if (looked.keyed != nullptr) {
+  if (slice.keyed != nullptr) {
     ASSAY_ASSIGN(const gpu_hash::KeyedCheck::Part part,
-                 looked.keyed->recheck(looked.first, looked.tensors.size()));
+                 slice.keyed->recheck(slice.first, slice.tensors.size()));
     for (const std::size_t region : part.changed) {
-      changed.push_back(looked.tensors.at(region - looked.first));
+      changed.push_back(slice.tensors.at(region - slice.first));
     }
     return changed;
   }
-  ASSAY_ASSIGN(const std::vector<ObjectDigests> now, digests(looked.reach, looked.tensors, 0));
-  for (std::size_t i = 0; i < looked.tensors.size(); ++i) {
-    if (now.at(i).root != roots_[looked.tensors[i]]) {
-      changed.push_back(looked.tensors[i]);
+  ASSAY_ASSIGN(const std::vector<ObjectDigests> now, digests(slice.reach, slice.tensors, 0));
+  for (std::size_t i = 0; i < slice.tensors.size(); ++i) {
+    if (now.at(i).root != roots_[slice.tensors[i]]) {
+      changed.push_back(slice.tensors[i]);
     }
   }
   return changed;
@@ -321,33 +320,72 @@ Result<Redraw> InstanceCheck::redraw(std::uint64_t count, ExportTime* exports) {
   return result;
 }
 
-Result<Looked> InstanceCheck::look(unsigned slice, std::uint64_t count, ExportTime* exports) {
-  if (drawn_count_ != count) {
-    ASSAY_TRY(draw(count, exports));
+InstanceCheck::Row InstanceCheck::row_of(std::span<const unsigned> slices) const {
+  Row row;
+  for (const unsigned number : slices) {
+    const Slice& slice = slices_.at(number);
+    if (row.tensors.empty()) {
+      row = {slice.keyed, slice.first, {}};
+    }
+    if (slice.keyed == nullptr || slice.keyed != row.keyed ||
+        slice.first != row.first + row.tensors.size()) {
+      return {};
+    }
+    row.tensors.insert(row.tensors.end(), slice.tensors.begin(), slice.tensors.end());
   }
-  const Slice& looked = slices_.at(slice);
-  if (looked.keyed != nullptr && drawn_.size() == 1 && drawn_.front().reach == Reach::kResident) {
-    const Pairs pairs = pairs_of(drawn_.front());
-    auto part = looked.keyed->recheck(looked.first, looked.tensors.size(), pairs.regions);
-    if (part) {
-      drawn_count_.reset();
-      const std::vector<Drawn> drawn = std::exchange(drawn_, {});
-      Looked result{{}, {drawn.front().pieces.size(), uses_.size(), {}}};
-      for (const std::size_t region : part->changed) {
-        result.changed.push_back(looked.tensors.at(region - looked.first));
-      }
-      add_different(part->beside, pairs.tensors, result.redraw.changed);
-      sort_once(result.redraw.changed);
-      return result;
-    }
-    if (part.error().code != ErrorCode::kInvalidParameter) {
-      return std::unexpected(std::move(part).error());
-    }
-    // A drawn piece has bytes at places that tags cannot begin at.
+  return row;
+}
+
+Result<std::optional<Looked>> InstanceCheck::look_at_once(std::span<const unsigned> slices,
+                                                          std::uint64_t count) {
+  const Row row = row_of(slices);
+  const bool draws = count > 0;
+  if (row.keyed == nullptr ||
+      (draws && (drawn_.size() != 1 || drawn_.front().reach != Reach::kResident))) {
+    return std::nullopt;
+  }
+  const Pairs pairs = draws ? pairs_of(drawn_.front()) : Pairs{};
+  auto part = row.keyed->recheck(row.first, row.tensors.size(), pairs.regions);
+  if (!part) {
+    // A drawn piece may have bytes at places that tags cannot begin at.
+    return draws && part.error().code == ErrorCode::kInvalidParameter
+               ? Result<std::optional<Looked>>(std::nullopt)
+               : std::unexpected(std::move(part).error());
   }
   Looked result;
-  ASSAY_ASSIGN(result.changed, recheck(slice));
-  if (result.changed.empty()) {
+  for (const std::size_t region : part->changed) {
+    result.changed.push_back(row.tensors.at(region - row.first));
+  }
+  if (draws) {
+    drawn_count_.reset();
+    const std::vector<Drawn> drawn = std::exchange(drawn_, {});
+    result.redraw = {drawn.front().pieces.size(), uses_.size(), {}};
+    add_different(part->beside, pairs.tensors, result.redraw.changed);
+    sort_once(result.redraw.changed);
+  }
+  sort_once(result.changed);
+  return result;
+}
+
+Result<Looked> InstanceCheck::look(std::span<const unsigned> slices, std::uint64_t count,
+                                   ExportTime* exports) {
+  if (count > 0 && drawn_count_ != count) {
+    ASSAY_TRY(draw(count, exports));
+  }
+  ASSAY_ASSIGN(std::optional<Looked> at_once, look_at_once(slices, count));
+  if (at_once) {
+    return *std::move(at_once);
+  }
+  Looked result;
+  for (const unsigned number : slices) {
+    ASSAY_ASSIGN(const std::vector<std::size_t> changed, look_at(slices_.at(number)));
+    result.changed.insert(result.changed.end(), changed.begin(), changed.end());
+    if (!changed.empty()) {
+      sort_once(result.changed);
+      return result;  // tags of more slices can no longer be compared
+    }
+  }
+  if (count > 0) {
     ASSAY_ASSIGN(result.redraw, redraw(count, exports));
   }
   return result;

@@ -39,8 +39,8 @@ class InstanceCheck final : public MemoryCheck {
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override {
     return slices_.at(slice).bytes;
   }
-  [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) override;
-  [[nodiscard]] Result<Looked> look(unsigned slice, std::uint64_t count,
+  using MemoryCheck::look;
+  [[nodiscard]] Result<Looked> look(std::span<const unsigned> slices, std::uint64_t count,
                                     ExportTime* exports) override;
   [[nodiscard]] Status draw(std::uint64_t count, ExportTime* exports) override;
   using MemoryCheck::redraw;
@@ -91,6 +91,19 @@ class InstanceCheck final : public MemoryCheck {
     std::vector<std::size_t> tensors{};
   };
   [[nodiscard]] Pairs pairs_of(const Drawn& drawn) const;
+  // The tensors of slices that follow each other under one key, by region from `first` on. Without
+  // a key where it is not so.
+  struct Row {
+    gpu_hash::KeyedCheck* keyed = nullptr;
+    std::size_t first = 0;
+    std::vector<std::size_t> tensors{};
+  };
+  [[nodiscard]] Row row_of(std::span<const unsigned> slices) const;
+  // Looks at slices and drawn pieces in one piece of work. Returns nullopt when that is not
+  // possible; nothing has happened then.
+  [[nodiscard]] Result<std::optional<Looked>> look_at_once(std::span<const unsigned> slices,
+                                                           std::uint64_t count);
+  [[nodiscard]] Result<std::vector<std::size_t>> look_at(const Slice& slice);
   [[nodiscard]] Status compare(const Drawn& drawn, Redraw& result);
 
   std::shared_ptr<Owner> owner_;

@@ -49,7 +49,7 @@ struct Redraw {
 
 // The result of MemoryCheck::look().
 struct Looked {
-  std::vector<std::size_t> changed;  // tensors of the slice
+  std::vector<std::size_t> changed;  // tensors of the slices, ascending
   Redraw redraw{};
 };
 
@@ -84,16 +84,23 @@ class MemoryCheck {
   // memory.h).
   [[nodiscard]] virtual unsigned slices() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes_of(unsigned slice) const = 0;
-  // Returns the tensors of a slice whose bytes differ from what the full pass read. Compares keyed
-  // tags when CheckOptions::tags is true and the engine supports them; else hashes again. After
-  // tags have found a change, further calls fail with invalid-parameter, and the caller must make a
-  // new full pass.
-  [[nodiscard]] virtual Result<std::vector<std::size_t>> recheck(unsigned slice) = 0;
-  // recheck() of a slice and redraw() of `count` pieces, which are one piece of work for the device
-  // where both compare tags: each time that the device turns to this process costs its other users
-  // about 2 ms. When tensors of the slice changed, nothing may have been redrawn.
-  [[nodiscard]] virtual Result<Looked> look(unsigned slice, std::uint64_t count,
+  // Finds the tensors of these slices (each named once) whose bytes differ from what the full pass
+  // read, and with a `count` also does redraw() of so many pieces. Compares keyed tags when
+  // CheckOptions::tags is true and the engine supports them; else hashes again. All of it is one
+  // piece of work for the device where it compares tags of slices that follow each other: each time
+  // that the device turns to this process costs its other users time beyond the work itself. When
+  // tensors of the slices changed, nothing may have been redrawn. After tags have found a change,
+  // further calls fail with invalid-parameter, and the caller must make a new full pass.
+  [[nodiscard]] virtual Result<Looked> look(std::span<const unsigned> slices, std::uint64_t count,
                                             ExportTime* exports) = 0;
+  [[nodiscard]] Result<Looked> look(unsigned slice, std::uint64_t count, ExportTime* exports) {
+    return look({&slice, 1}, count, exports);
+  }
+  // Returns the tensors of a slice that changed, as look() finds them.
+  [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) {
+    ASSAY_ASSIGN(Looked looked, look(slice, 0, nullptr));
+    return std::move(looked.changed);
+  }
 
   // Draws min(count, Redraw::pieces) pieces at random and imports fresh exports of them. They are
   // held until the next redraw(), which the device is then needed for the shortest time.

@@ -105,7 +105,9 @@ void Connection::serve() {
 }
 
 Status Connection::run() {
-  ASSAY_ASSIGN(peer_, identify_peer(channel_->socket(), shared_.rules));
+  ASSAY_ASSIGN(IdentifiedPeer identified, identify_peer(channel_->socket(), shared_.rules));
+  peer_ = std::move(identified.peer);
+  channel_->end_with(std::move(identified.process));
   const auto grant = shared_.connections.take(peer_.pod, 1);
   if (!grant) {
     return overloaded("this pod has too many connections, or all pods have");
@@ -177,16 +179,22 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
     }
     return {};
   };
-  const std::size_t descriptors = rest_.unanswered == 0 ? 0 : kMaxFrameDescriptors;
-  const auto grant = shared_.descriptors.take(peer_.pod, descriptors, soon());
+  const InstanceLimits& limits = shared_.limits;
+  if (!channel_->wait(soon())) {
+    return fail(ErrorCode::kRequestTimeout, "the other side took too long");
+  }
+  if (rest_.unanswered == 0) {
+    return channel_->receive({.bytes = kMaxOwnerFrame, .end = deadline_, .idle = limits.idle},
+                             set_aside);
+  }
+  // As in next_small(): whoever may send descriptors keeps others from sending theirs.
+  const auto grant = shared_.descriptors.take(peer_.pod, kMaxFrameDescriptors, soon());
   if (!grant) {
     return overloaded("too many descriptors come at once");
   }
   return channel_->receive({.bytes = kMaxOwnerFrame,
-                            .descriptors = descriptors,
-                            .begin = soon(),
-                            .end = deadline_,
-                            .idle = shared_.limits.idle},
+                            .descriptors = kMaxFrameDescriptors,
+                            .end = std::min(deadline_, Steady::now() + limits.with_descriptors)},
                            set_aside);
 }
 
@@ -267,7 +275,6 @@ Status Connection::announce(Pending& pending) {
                        shared_.limits.answer},
       channel_, shared_.clock);
   handed_out_ = LiveOwner::hand_out(owner_);
-  changed_ = false;
   Status sent;
   {
     // Whoever knows the registration when its owner does finds it, and asks for nothing before.
@@ -324,8 +331,8 @@ Result<std::optional<OwnerRelease>> Connection::handle_next() {
       shared_.registry.yield(handed_out_, yield->max);
     }
   } else if (const auto* const changed = std::get_if<OwnerChanged>(&message)) {
-    // Told once: it is violated from there on, and no owner fills logs.
-    if (!std::exchange(changed_, true)) {
+    // Told once: the registration is violated until it ends, and no owner fills logs.
+    if (!owner_->note_changed()) {
       shared_.registry.change(handed_out_, changed->tensors);
     }
     status = Status();

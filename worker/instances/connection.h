@@ -95,7 +95,6 @@ class Connection {
   Peer peer_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
   std::shared_ptr<Owner> handed_out_;  // the pointer of hand_out()
-  bool changed_ = false;               // the owner said that its storage changed
   LiveOwner::Rest rest_{1, 0};         // of the previous registration
 };
 

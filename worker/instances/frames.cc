@@ -34,6 +34,20 @@ int wait_ms(Steady::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
 }
 
+// Waits until poll() reports something for one of `waits`. Returns false when that does not happen
+// before `deadline`.
+bool wait_for_any(std::span<pollfd> waits, Steady::time_point deadline) {
+  while (true) {
+    const int ready = ::poll(waits.data(), waits.size(), wait_ms(deadline));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) {
+      return true;
+    }
+    if (ready == 0 && Steady::now() >= deadline) {
+      return false;
+    }
+  }
+}
+
 // Takes the descriptors out of a message, those too that nobody wants.
 void take_descriptors(msghdr& message, std::vector<Descriptor>& out) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
@@ -61,6 +75,10 @@ class Reader {
     while (!out.empty()) {
       if (!channel_.wait(deadline())) {
         return late();
+      }
+      // What a dead process sent, or what its children send, says nothing about its memory.
+      if (channel_.process_ended()) {
+        return ended();
       }
       const Result<std::size_t> count = receive_some(out, descriptors);
       if (!count) {
@@ -160,22 +178,25 @@ ssize_t send_some(int socket, ByteView bytes, std::span<const int> descriptors) 
 }
 
 bool wait_for(int socket, short events, Steady::time_point deadline) {
-  pollfd wait{socket, events, 0};
-  while (true) {
-    const int ready = ::poll(&wait, 1, wait_ms(deadline));
-    if (ready > 0 || (ready < 0 && errno != EINTR)) {
-      return true;
-    }
-    if (ready == 0 && Steady::now() >= deadline) {
-      return false;
-    }
-  }
+  std::array waits{pollfd{socket, events, 0}};
+  return wait_for_any(waits, deadline);
 }
 
 FrameChannel::FrameChannel(Descriptor socket) : socket_(std::move(socket)) {}
 
 bool FrameChannel::wait(Steady::time_point deadline) const {
-  return wait_for(socket_.get(), POLLIN, deadline);
+  // A negative number is skipped.
+  std::array waits{pollfd{socket_.get(), POLLIN, 0}, pollfd{process_.get(), POLLIN, 0}};
+  const bool something = wait_for_any(waits, deadline);
+  if (waits[1].revents != 0) {
+    shut_down();
+  }
+  return something;
+}
+
+bool FrameChannel::process_ended() const {
+  pollfd wait{process_.get(), POLLIN, 0};
+  return process_ && ::poll(&wait, 1, 0) != 0;
 }
 
 Result<Frame> FrameChannel::receive(const FrameLimits& limits,

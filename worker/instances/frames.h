@@ -54,9 +54,18 @@ class FrameChannel {
 
   [[nodiscard]] int socket() const { return socket_.get(); }
 
-  // Waits until there is something to receive or the other side has closed the connection. Returns
-  // false when neither happens before `deadline`.
+  // Ends the connection when this process ends, also while another process, such as a child that
+  // inherited the socket, keeps it open. `process` is a pidfd. Must be called before receive(), by
+  // its thread.
+  void end_with(Descriptor process) { process_ = std::move(process); }
+
+  // Waits until there is something to receive or the other side has closed the connection, or the
+  // process of end_with() has ended, which shuts the connection down. Returns false when none of
+  // these happens before `deadline`.
   [[nodiscard]] bool wait(Steady::time_point deadline) const;
+
+  // Returns true once the process of end_with() has ended.
+  [[nodiscard]] bool process_ended() const;
 
   // Receives one frame, and never reads bytes after it. Calls `begin` with the length of the body
   // before it allocates memory for the body; an error of `begin` is returned.
@@ -79,6 +88,7 @@ class FrameChannel {
 
  private:
   Descriptor socket_;
+  Descriptor process_;  // empty: the connection does not depend on a process
   std::mutex sending_;
 };
 

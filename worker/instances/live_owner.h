@@ -3,6 +3,7 @@
 // memory) for descriptors and bytes, and tells it what was found.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,7 @@ class LiveOwner final : public Owner {
   [[nodiscard]] Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
                              const std::function<Status()>& use) override;
   [[nodiscard]] int window() const override { return setup_.window.get(); }
+  [[nodiscard]] bool storage_changed() const override { return storage_changed_; }
   void begin_check() override;
   void tell(InstanceState state, std::span<const Finding> findings) override;
   [[nodiscard]] std::shared_ptr<const HintsPage> hints() const override { return setup_.hints; }
@@ -74,6 +76,8 @@ class LiveOwner final : public Owner {
   [[nodiscard]] Status take(const OwnerVerify& verify);
   [[nodiscard]] Status take(const OwnerYield& yield);
   static constexpr unsigned kYieldsASecond = 200;
+  // From here on storage_changed() is true. Returns its value before.
+  bool note_changed() { return storage_changed_.exchange(true); }
   // Ends all calls with cancelled. Returns the number of the next request, and the request whose
   // answer may still come (0: none).
   struct Rest {
@@ -109,6 +113,7 @@ class LiveOwner final : public Owner {
   const std::shared_ptr<FrameChannel> channel_;
   const Clock& clock_;
   std::stop_source ended_;
+  std::atomic<bool> storage_changed_ = false;
   std::mutex mutex_;  // guards the members below it
   std::condition_variable changed_;
   bool busy_ = false;  // somebody asks, or uses the answer

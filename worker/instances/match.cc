@@ -46,8 +46,12 @@ class Matcher {
         known = true;
         if (!covered_[at->second]) {
           covered_[at->second] = true;
-          matched.entries.push_back(at->second);
-          compare(name, std::get<TensorEntry>(artifact_.entries[at->second]), tensor);
+          const auto& expected = std::get<TensorEntry>(artifact_.entries[at->second]);
+          compare(name, expected, tensor);
+          // What is larger is not hashed: its owner may have made the size up, and it differs
+          // anyhow.
+          (size_of(tensor) > expected.size ? result_.missing : matched.entries)
+              .push_back(at->second);
         } else {
           taken_ = name;
         }
@@ -71,6 +75,7 @@ class Matcher {
         find(Finding::Kind::kMissing, tensor->name, "no process registered it");
       }
     }
+    std::ranges::sort(result_.missing);
     return std::move(result_);
   }
 

@@ -36,7 +36,8 @@ struct MatchedTensor {
 
 struct TensorMatch {
   std::vector<MatchedTensor> tensors;  // by rank and position; no entry is in two of them
-  std::vector<std::uint64_t> missing;  // tensor entries whose name no registered tensor has
+  // Tensor entries, ascending, whose name no registered tensor has, or only one with more bytes.
+  std::vector<std::uint64_t> missing;
   // Registered tensors without an entry, and those with an entry that an earlier tensor already
   // has, by rank and position; as many as a report can list.
   std::vector<ExtraTensor> extra;

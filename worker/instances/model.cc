@@ -276,7 +276,8 @@ InstanceModel::Hashed InstanceModel::gather() const {
   for (const Rank& rank : ranks_) {
     for (std::size_t i = 0; i < rank.matched.size(); ++i) {
       const InstanceTensor& tensor = tensor_of(rank, rank.matched[i]);
-      const bool covered = !rank.error && !changed.contains(rank.matched[i]);
+      const bool covered =
+          !rank.error && !has_changed_storage(rank) && !changed.contains(rank.matched[i]);
       for (const std::uint64_t entry : match_.tensors[rank.matched[i]].entries) {
         if (covered) {
           found.emplace(entry, found_entry(std::get<TensorEntry>(artifact_.entries[entry]), tensor,
@@ -383,113 +384,6 @@ unsigned InstanceModel::slices() {
     count += rank.check ? rank.check->slices() : 0;
   }
   return count;
-}
-
-Result<std::vector<Finding>> InstanceModel::recheck(unsigned slice) {
-  ASSAY_ASSIGN(Look looked, look(slice, 0));
-  return std::move(looked.findings);
-}
-
-Result<InstanceModel::Look> InstanceModel::look(unsigned slice, std::uint64_t count) {
-  const std::scoped_lock lock(mutex_);
-  ASSAY_TRY(check_held());
-  const auto its = std::ranges::find_if(ranks_, [&](const Rank& rank) {
-    const bool here = slice < rank.check->slices();
-    slice -= here ? 0 : rank.check->slices();
-    return here;
-  });
-  if (its == ranks_.end()) {
-    return fail(ErrorCode::kInvalidParameter, "There is no such slice");
-  }
-  std::vector<std::size_t> tensors;
-  std::vector<Lane> all = lanes();
-  at_once(all, [&](Rank& rank, ExportTime& exports) {
-    if (&rank == &*its) {
-      tensors = look_rank(rank, slice, count, exports);
-    } else if (count > 0) {
-      redraw_rank(rank, count, exports);
-    }
-  });
-  Look result;
-  for (const std::size_t tensor : tensors) {
-    result.findings.push_back(changed(*its, tensor));
-  }
-  if (count > 0 && result.findings.empty()) {
-    ASSAY_ASSIGN(result.findings, redrawn_findings());
-    result.replaced = !result.findings.empty();
-  }
-  return its->error ? std::unexpected(*its->error) : Result<Look>(std::move(result));
-}
-
-std::vector<std::size_t> InstanceModel::look_rank(Rank& rank, unsigned slice, std::uint64_t count,
-                                                  ExportTime& exports) {
-  rank.error.reset();
-  rank.redrawn = {};
-  if (count == 0) {
-    auto changed = rank.check->recheck(slice);
-    if (changed) {
-      return *std::move(changed);
-    }
-    rank.error = std::move(changed).error();
-    return {};
-  }
-  auto looked = rank.check->look(slice, count, &exports);
-  if (!looked) {
-    rank.error = std::move(looked).error();
-    return {};
-  }
-  rank.redrawn = std::move(looked->redraw);
-  return std::move(looked->changed);
-}
-
-Status InstanceModel::check_held() const {
-  for (const Rank& rank : ranks_) {
-    if (!rank.check || rank.check->is_over()) {
-      return fail(ErrorCode::kCancelled, "The memory was let go");
-    }
-  }
-  return {};
-}
-
-Status InstanceModel::draw(std::uint64_t count) {
-  const std::scoped_lock lock(mutex_);
-  ASSAY_TRY(check_held());
-  std::vector<Lane> all = lanes();
-  at_once(all, [&](Rank& rank, ExportTime& exports) {
-    rank.error.reset();
-    const Status drawn = rank.check->draw(count, &exports);
-    if (!drawn) {
-      rank.error = drawn.error();
-    }
-  });
-  for (const Rank& rank : ranks_) {
-    if (rank.error) {
-      return std::unexpected(*rank.error);
-    }
-  }
-  return {};
-}
-
-Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
-  const std::scoped_lock lock(mutex_);
-  ASSAY_TRY(check_held());
-  std::vector<Lane> all = lanes();
-  at_once(all, [&](Rank& rank, ExportTime& exports) { redraw_rank(rank, count, exports); });
-  return redrawn_findings();
-}
-
-// Of the last redraw() of each process.
-Result<std::vector<Finding>> InstanceModel::redrawn_findings() const {
-  std::vector<Finding> findings;
-  for (const Rank& rank : ranks_) {
-    if (rank.error) {
-      return std::unexpected(*rank.error);
-    }
-    for (const std::size_t tensor : rank.redrawn.changed) {
-      findings.push_back(changed(rank, tensor));
-    }
-  }
-  return findings;
 }
 
 }  // namespace assay::worker

@@ -3,13 +3,16 @@
 // does the same for files. docs/instances.md explains the words instance, owner, piece and staged.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -51,7 +54,8 @@ class InstanceModel {
   // Makes a full pass: imports and hashes all pieces afresh. Then draws kRedrawnPieces random
   // pieces of each process and compares them with fresh exports; tensors in pieces that differ
   // become not covered (file-changed). When the memory of one process cannot be read, or not within
-  // ExportTime, the tensors of this process become not covered. `slices` and `tags` set how
+  // ExportTime, the tensors of this process become not covered; so do those of a process that said
+  // that its storage was replaced (file-changed). `slices` and `tags` set how
   // recheck() works: the number of its slices, and whether it compares keyed tags (true) or SHA-256
   // digests (false).
   // Errors: cancelled when `stop` is requested; device-failed and other errors of this machine
@@ -72,9 +76,11 @@ class InstanceModel {
     std::vector<Finding> findings;  // kChanged, for each tensor that changed since hash()
     bool replaced = false;          // true: they are of pieces that differ from fresh exports
   };
-  // Looks at a slice, and with a `count` also does redraw() of so many pieces of each process.
-  // Errors: those of MemoryCheck::look().
-  [[nodiscard]] Result<Look> look(unsigned slice, std::uint64_t count);
+  // Looks at these slices, those of each process in one call (MemoryCheck::look()), and with a
+  // `count` also does redraw() of so many pieces of each process. What is found changed is returned
+  // even when the memory of another process could not be read. Errors: invalid-parameter for a
+  // slice that there is not; those of MemoryCheck::look().
+  [[nodiscard]] Result<Look> look(std::span<const unsigned> slices, std::uint64_t count);
   // Returns a finding kChanged for each tensor of a slice that changed since hash(). Errors: those
   // of MemoryCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
@@ -95,6 +101,12 @@ class InstanceModel {
   void tell(InstanceState state, std::span<const Finding> findings);
   // Returns the artifact of the manifest with which the memory is compared.
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
+  // Returns true when one of its processes said that its storage was replaced
+  // (Owner::storage_changed()).
+  [[nodiscard]] bool storage_changed() {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(ranks_, has_changed_storage);
+  }
   // Returns the number of processes of the instance.
   [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
   // Releases all memory now.
@@ -142,6 +154,9 @@ class InstanceModel {
   // Adds the figures of the last redraw() of each process to `facts`. Returns the positions in
   // match_.tensors of the tensors that changed.
   [[nodiscard]] std::set<std::size_t> add_redrawn(MemoryFacts& facts) const;
+  [[nodiscard]] static bool has_changed_storage(const Rank& rank) {
+    return rank.owner != nullptr && rank.owner->storage_changed();
+  }
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
   void add_device_bytes(MemoryFacts& facts) const;
@@ -152,8 +167,13 @@ class InstanceModel {
   [[nodiscard]] std::optional<Place> place_of(std::uint64_t entry);
   [[nodiscard]] Status outline_some(const std::vector<std::uint64_t>& entries, std::uint64_t span,
                                     std::size_t& at, std::vector<OutlineSubmission::Item>& items);
-  // Returns the tensors of the slice that changed; sets Rank::redrawn and Rank::error.
-  [[nodiscard]] static std::vector<std::size_t> look_rank(Rank& rank, unsigned slice,
+  // The slices of each process by its own numbers, for those that these slices are of. Errors:
+  // invalid-parameter.
+  using Shares = std::map<const Rank*, std::vector<unsigned>>;
+  [[nodiscard]] Result<Shares> shares_of(std::span<const unsigned> slices) const;
+  // Returns the tensors of the slices that changed; sets Rank::redrawn and Rank::error.
+  [[nodiscard]] static std::vector<std::size_t> look_rank(Rank& rank,
+                                                          std::span<const unsigned> slices,
                                                           std::uint64_t count, ExportTime& exports);
   [[nodiscard]] Result<std::vector<Finding>> redrawn_findings() const;
   // Errors: cancelled when the memory of a process was let go, or is about to be.

@@ -66,6 +66,10 @@ class Owner {
   [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
                                    std::span<std::uint8_t> out);
 
+  // Returns true once the owner said that the storage of a tensor was replaced. It stays true: only
+  // a new registration can be verified again.
+  [[nodiscard]] virtual bool storage_changed() const { return false; }
+
   // The caller must call this before a check of all memory begins. The next tell() answers the
   // `verify` that the owner asked for before this call.
   virtual void begin_check() = 0;

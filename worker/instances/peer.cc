@@ -156,9 +156,9 @@ Result<std::uint64_t> start_time_in_stat(std::string_view stat) {
   return *time;
 }
 
-Result<Peer> identify_peer(int socket, const PeerRules& rules) {
+Result<IdentifiedPeer> identify_peer(int socket, const PeerRules& rules) {
   ASSAY_ASSIGN(const ucred credential, credentials(socket));
-  ASSAY_ASSIGN(const Process process, process_behind(socket, rules));
+  ASSAY_ASSIGN(Process process, process_behind(socket, rules));
   ASSAY_ASSIGN(const std::string groups,
                read_proc(rules.proc + "/" + std::to_string(process.pid) + "/cgroup"));
   if (!is_alive(process.pidfd.get())) {
@@ -172,7 +172,7 @@ Result<Peer> identify_peer(int socket, const PeerRules& rules) {
   } else if (std::ranges::find(rules.uids, peer.uid) == rules.uids.end()) {
     return refused("the process runs in no pod, and its user may not register");
   }
-  return peer;
+  return IdentifiedPeer{std::move(peer), std::move(process.pidfd)};
 }
 
 }  // namespace assay::worker

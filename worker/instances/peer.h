@@ -23,12 +23,17 @@ struct PeerRules {
   PeerLookup lookup = PeerLookup::kNewest;
 };
 
+struct IdentifiedPeer {
+  Peer peer;
+  Descriptor process;  // pidfd: poll() reports POLLIN when the process has ended
+};
+
 // Identifies the process that connected `socket`. The process is still alive when its cgroups are
 // read, so its pid cannot belong to another process by then.
 // Errors: forbidden for a process that has ended, that is in another pid namespace, whose cgroups
 // place_of_process() (cgroup.h) refuses, or that runs in no pod and whose user is not in
 // `rules.uids`.
-[[nodiscard]] Result<Peer> identify_peer(int socket, const PeerRules& rules);
+[[nodiscard]] Result<IdentifiedPeer> identify_peer(int socket, const PeerRules& rules);
 
 // The functions below are public only for tests. Returns the number in the line "Pid:" of a pidfd's
 // fdinfo: 0 for another pid namespace, -1 for a process that has ended. Errors: forbidden when

@@ -31,8 +31,9 @@ class InstanceWatcher {
   // The owner wants all its memory checked now. The watcher must call Owner::begin_check() before
   // the check and Owner::tell() after it.
   virtual void asked(const std::shared_ptr<Owner>& owner) = 0;
-  // The owner itself saw that the storage of these tensors was replaced. The registration is
-  // therefore violated, whatever a check finds.
+  // The owner itself saw that the storage of these tensors was replaced
+  // (Owner::storage_changed() is true). The registration is violated until it ends, whatever a
+  // check finds. Called once for each registration.
   virtual void changed(const std::shared_ptr<Owner>& owner,
                        std::span<const std::string> tensors) = 0;
   // The owner says that this is a good moment for checks that are due, and waits. The watcher that

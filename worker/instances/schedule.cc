@@ -84,15 +84,29 @@ Steady::duration Schedule::interval() const { return Steady::duration(plan_.peri
 // Turn i of a period has the i-th of equal parts of it, and may begin half a part sooner or later.
 // Where slices come in order, two looks at one byte begin at most a period and one part apart, also
 // after a look that came early.
-Schedule::Turn Schedule::next() const {
+Schedule::Turn Schedule::next() const { return turn_after(0); }
+
+std::vector<Schedule::Turn> Schedule::rest() const {
+  std::vector<Turn> turns{next()};
+  while (!turns.back().redraw && !turns.back().complete) {
+    turns.push_back(turn_after(static_cast<unsigned>(turns.size())));
+  }
+  return turns;
+}
+
+Schedule::Turn Schedule::turn_after(unsigned turns) const {
   const Steady::duration half = interval() / 2;
-  const unsigned slice = order_[dealt_];
-  Steady::time_point nominal = period_start_ + interval() * turn_;
+  const unsigned slice = order_[dealt_ + turns];
+  Steady::time_point nominal = period_start_ + interval() * (turn_ + turns);
   if (plan_.check != WatchCheck::kRandom) {
     nominal = std::min(nominal, looked_[slice] + plan_.period + half);
   }
-  return {slice,          nominal - half,      nominal,
-          nominal + half, turn_ + 1 == turns_, dealt_ + 1 == order_.size()};
+  return {slice,
+          nominal - half,
+          nominal,
+          nominal + half,
+          turn_ + turns + 1 == turns_,
+          dealt_ + turns + 1 == order_.size()};
 }
 
 Steady::time_point Schedule::when(const std::optional<WatchHints>& hints, Steady::time_point now,

@@ -28,7 +28,7 @@ enum class WatchCheck : std::uint8_t {
 // short slices delay the slowest computing step the least.
 struct WatchPlan {
   std::chrono::milliseconds period{2'000};    // in which `share` of the bytes are checked
-  unsigned slices = 8;                        // number of slices that the bytes are cut into
+  unsigned slices = 9;                        // number of slices that the bytes are cut into
   std::uint64_t redrawn = 16;                 // pieces that each process exports again in a period
   std::chrono::milliseconds full{3'600'000};  // between full passes
   WatchCheck check = WatchCheck::kTags;
@@ -70,6 +70,9 @@ class Schedule {
     bool complete;  // true: after it, every slice was checked since the previous complete turn
   };
   [[nodiscard]] Turn next() const;
+  // Returns next() and the turns that follow it, to the end of the period or to the turn that is
+  // `complete`, whichever comes first.
+  [[nodiscard]] std::vector<Turn> rest() const;
   // Returns when to begin the next slice, as far as is known at `now`. When the result is not after
   // `now`, the slice begins at once. Otherwise the caller must call this again at that time, and
   // whenever the hints change. `length` is the expected duration of the slice.
@@ -95,6 +98,8 @@ class Schedule {
 
  private:
   [[nodiscard]] Steady::duration interval() const;
+  // Returns the turn that comes so many turns after next().
+  [[nodiscard]] Turn turn_after(unsigned turns) const;
   void shuffle();
 
   WatchPlan plan_;

@@ -72,6 +72,13 @@ void InstanceWatch::put(std::unique_ptr<Watcher> watcher) {
 void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifact,
                           const DocumentId& report, std::vector<Entry> entries,
                           std::shared_ptr<InstanceModel> model) {
+  if (const auto why = objection(*model)) {
+    note({instance, artifact, why->first, report}, {&why->second, 1});
+    model->begin_check();
+    model->tell(why->first, {&why->second, 1});
+    model->release();
+    return;
+  }
   auto watcher =
       std::make_unique<Watcher>(InstanceBeat{instance, artifact, InstanceState::kVerified, report});
   watcher->entries = std::move(entries);
@@ -107,6 +114,18 @@ void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
   on_change_(told, findings);
 }
 
+std::optional<std::pair<InstanceState, Finding>> InstanceWatch::objection(InstanceModel& model) {
+  if (model.storage_changed()) {
+    return std::pair(InstanceState::kViolated,
+                     Finding{Finding::Kind::kChanged, {}, "its owner saw storage replaced"});
+  }
+  if (model.over().stop_requested()) {
+    return std::pair(InstanceState::kUnknown,
+                     trouble({ErrorCode::kCancelled, "its memory was let go", {}}));
+  }
+  return std::nullopt;
+}
+
 void InstanceWatch::note_look(Watcher& watcher) {
   const std::scoped_lock lock(mutex_);
   watcher.looked = now_();
@@ -115,8 +134,9 @@ void InstanceWatch::note_look(Watcher& watcher) {
 // While its owner is waited for, nobody looks at an instance: what was seen before counts no more.
 InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
   InstanceBeat beat = watcher.beat;
+  const bool held = watcher.model && !watcher.model->over().stop_requested();
   if (beat.state == InstanceState::kVerified &&
-      now_() - watcher.looked > 2 * cycle(plan_) + kLateBy) {
+      (!held || now_() - watcher.looked > 2 * cycle(plan_) + kLateBy)) {
     beat.state = InstanceState::kUnknown;
   }
   return beat;
@@ -128,8 +148,11 @@ InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ra
   const auto is_known = [&](const auto& rank) {
     return rank.second.artifact == place->second->beat.artifact;
   };
+  const bool changed =
+      std::ranges::any_of(ranks, [](const auto& rank) { return rank.second.changed; });
   if (place == watchers_.end() || std::ranges::none_of(ranks, is_known)) {
-    return {instance, ranks.begin()->second.artifact, InstanceState::kUnknown, std::nullopt};
+    return {instance, ranks.begin()->second.artifact,
+            changed ? InstanceState::kViolated : InstanceState::kUnknown, std::nullopt};
   }
   const Watcher& watcher = *place->second;
   InstanceBeat beat = said_of(watcher);
@@ -137,6 +160,9 @@ InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ra
                    watcher.model->processes() == ranks.size();
   if (beat.state == InstanceState::kVerified && !all) {
     beat.state = InstanceState::kUnknown;
+  }
+  if (changed) {
+    beat.state = InstanceState::kViolated;
   }
   return beat;
 }
@@ -235,24 +261,32 @@ Schedule InstanceWatch::new_schedule(unsigned slices) {
   return {plan_, slices, Steady::now(), draw_at_random};
 }
 
-Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
-                                                 const std::stop_token& end) {
+Result<std::vector<Finding>> InstanceWatch::run_turns(Watcher& watcher, Look& look,
+                                                      std::span<const Schedule::Turn> turns,
+                                                      const std::stop_token& end) {
   InstanceModel& model = *watcher.model;
   const Steady::time_point begin = Steady::now();
-  const Schedule::Turn what = look.schedule.next();
-  look.schedule.began(begin);
-  ASSAY_ASSIGN(InstanceModel::Look found, model.look(what.slice, what.redraw ? plan_.redrawn : 0));
+  std::vector<unsigned> slices;
+  std::ranges::transform(turns, std::back_inserter(slices), &Schedule::Turn::slice);
+  const bool redraw = turns.back().redraw;
+  ASSAY_ASSIGN(InstanceModel::Look found, model.look(slices, redraw ? plan_.redrawn : 0));
   const std::vector<Finding>& findings = found.findings;
-  look.lengths.note(what.slice, Steady::now() - begin);
+  if (turns.size() == 1) {
+    look.lengths.note(slices.front(), Steady::now() - begin);
+  }
   look.replaced = found.replaced;
-  look.drawn = look.drawn && !what.redraw;
-  if (findings.empty() && what.complete) {
+  look.drawn = look.drawn && !redraw;
+  if (findings.empty() && turns.back().complete) {
     note_look(watcher);
   }
   if (findings.empty() && !look.locator.is_done()) {
     look.locator.learn(model, look.locator.bytes() / plan_.slices, end);
   }
-  look.schedule.done(Steady::now());
+  const Steady::time_point ended = Steady::now();
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    look.schedule.began(begin);
+    look.schedule.done(ended);
+  }
   return std::move(found.findings);
 }
 
@@ -295,11 +329,13 @@ Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& loo
       look.drawn = true;
       continue;
     }
-    ASSAY_ASSIGN(found, turn(watcher, look, end));
-    if (wake == Wake::kYield) {
+    const bool offered = wake == Wake::kYield;
+    const auto turns = offered ? due(watcher, look) : std::vector{look.schedule.next()};
+    ASSAY_ASSIGN(found, run_turns(watcher, look, turns, end));
+    if (offered) {
       look.offered = true;
       const std::scoped_lock lock(mutex_);
-      std::ranges::for_each(watcher.yields, [](Yield& yield) { ++yield.slices; });
+      std::ranges::for_each(watcher.yields, [&](Yield& yield) { yield.slices += turns.size(); });
     }
   }
   return found;
@@ -377,7 +413,10 @@ void InstanceWatch::ask(Owner& owner) {
       place->second->changed.notify_all();
       return;
     }
-    if (place != watchers_.end() && place->second->beat.state == InstanceState::kViolated) {
+    if (owner.storage_changed()) {
+      why.detail = "its owner saw storage replaced; register anew";
+      state = InstanceState::kViolated;
+    } else if (place != watchers_.end() && place->second->beat.state == InstanceState::kViolated) {
       why.detail = "it was found changed; a new job will look again";
       state = InstanceState::kViolated;
     }
@@ -386,8 +425,16 @@ void InstanceWatch::ask(Owner& owner) {
   owner.tell(state, {&why, 1});
 }
 
-void InstanceWatch::violate(const JobInstance& instance, std::span<const std::string> tensors) {
+void InstanceWatch::violate(const Owner& owner, std::span<const std::string> tensors) {
+  const InstanceRegistration& registration = owner.registration();
+  const JobInstance instance{owner.peer().pod, registration.instance};
   const std::scoped_lock lock(mutex_);
+  if (const auto ranks = present_.find(instance); ranks != present_.end()) {
+    const auto rank = ranks->second.find(registration.rank);
+    if (rank != ranks->second.end() && rank->second.id == owner.id()) {
+      rank->second.changed = true;
+    }
+  }
   const auto place = watchers_.find(instance);
   if (place == watchers_.end() || !place->second->model) {
     return;

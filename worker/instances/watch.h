@@ -44,7 +44,9 @@ class InstanceWatch {
 
   // Begins to watch an instance. `report` is the digest of the envelope of the report that verified
   // it, and `entries` are the entries in that report. `model` must have made its full pass
-  // (hash()). Replaces what was known about the instance.
+  // (hash()). Replaces what was known about the instance. When the memory was let go meanwhile, or
+  // a process said that its storage was replaced, the instance is unknown or violated, and nothing
+  // is watched.
   void watch(const JobInstance& instance, const ArtifactId& artifact, const DocumentId& report,
              std::vector<Entry> entries, std::shared_ptr<InstanceModel> model);
   // Stores `beat`, the state of an instance that a job did not find verified.
@@ -54,9 +56,9 @@ class InstanceWatch {
   // instance gets a full pass, and its owners are told the result. For any other instance the owner
   // is told at once: violated when it was found so before, else unknown.
   void ask(Owner& owner);
-  // The owner itself saw that the storage of these tensors was replaced. A watched instance becomes
-  // violated at once; any other instance stays as it is.
-  void violate(const JobInstance& instance, std::span<const std::string> tensors);
+  // The owner itself saw that the storage of these tensors was replaced. Its instance is violated
+  // until the registration ends, whatever a job finds.
+  void violate(const Owner& owner, std::span<const std::string> tensors);
 
   // The owner says that this is a good moment for checks, and waits at most `max`. When all
   // processes of the instance have said this, the slices (schedule.h) that are due in this period
@@ -111,6 +113,7 @@ class InstanceWatch {
     std::string id;
     ArtifactId artifact;
     std::shared_ptr<const HintsPage> hints{};  // null: none
+    bool changed = false;                      // the owner said that its storage was replaced
   };
   using Ranks = std::map<std::uint64_t, Present>;
 
@@ -158,10 +161,14 @@ class InstanceWatch {
   [[nodiscard]] Result<std::vector<Finding>> watch_on(Watcher& watcher, Look& look,
                                                       const std::stop_token& stop,
                                                       const std::stop_token& end);
-  // Runs one turn of the schedule. Returns the findings, which end the watch. Errors: those of the
-  // model.
-  [[nodiscard]] Result<std::vector<Finding>> turn(Watcher& watcher, Look& look,
-                                                  const std::stop_token& end);
+  // Returns the turns to run next in one call: with yields all that are left of this period, as far
+  // as they are known to fit into the shortest remaining wait; else the next one alone.
+  [[nodiscard]] std::vector<Schedule::Turn> due(const Watcher& watcher, const Look& look) const;
+  // Runs these turns, which are the next ones of the schedule. Returns the findings, which end the
+  // watch. Errors: those of the model.
+  [[nodiscard]] Result<std::vector<Finding>> run_turns(Watcher& watcher, Look& look,
+                                                       std::span<const Schedule::Turn> turns,
+                                                       const std::stop_token& end);
   // Tells the owners and on_located_ which byte ranges changed, as far as they can be found.
   void locate(const Watcher& watcher, InstanceModel& model, Look& look,
               std::vector<Finding> findings, const std::stop_token& end);
@@ -169,6 +176,10 @@ class InstanceWatch {
                                                        const std::vector<Entry>& entries,
                                                        const std::stop_token& stop) const;
   void note_look(Watcher& watcher);
+  // Returns why the instance of this model cannot be verified, with the state that it has instead;
+  // nullopt: it can.
+  [[nodiscard]] static std::optional<std::pair<InstanceState, Finding>> objection(
+      InstanceModel& model);
   // Return what a heartbeat says about an instance. The caller must hold mutex_.
   [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
   [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;

@@ -30,6 +30,25 @@ bool InstanceWatch::may_yield(const Watcher& watcher, const Look& look, Steady::
   return now + look.lengths.of(look.schedule.next()) <= until;
 }
 
+std::vector<Schedule::Turn> InstanceWatch::due(const Watcher& watcher, const Look& look) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Schedule::Turn> turns = look.schedule.rest();
+  Steady::time_point end = Steady::now();
+  const Steady::time_point until =
+      watcher.yields.empty() ? end : std::ranges::min(watcher.yields, {}, &Yield::until).until;
+  std::size_t count = 0;
+  for (const Schedule::Turn& turn : turns) {
+    const Steady::duration length = look.lengths.of(turn);
+    end += length;
+    if (length == Steady::duration::zero() || end > until || (turn.redraw && !look.drawn)) {
+      break;
+    }
+    ++count;
+  }
+  turns.resize(std::max<std::size_t>(count, 1));  // the first one may be tried in any case
+  return turns;
+}
+
 Steady::time_point InstanceWatch::draw_at(const Watcher& watcher, const Look& look,
                                           Steady::time_point now) {
   if (look.drawn) {

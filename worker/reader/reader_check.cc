@@ -224,22 +224,17 @@ Result<std::vector<std::size_t>> ReaderCheck::numbers(const wire::Numbers& tenso
   return std::vector<std::size_t>(tensors.begin(), tensors.end());
 }
 
-Result<std::vector<std::size_t>> ReaderCheck::recheck(unsigned slice) {
-  ASSAY_ASSIGN(const wire::Looked looked,
-               ask<wire::Looked>(wire::Look{*check_, slice, 0}, {0, reached_.staged, nullptr}));
-  return numbers(looked.changed);
-}
-
-Result<Looked> ReaderCheck::look(unsigned slice, std::uint64_t count, ExportTime* exports) {
+Result<Looked> ReaderCheck::look(std::span<const unsigned> slices, std::uint64_t count,
+                                 ExportTime* exports) {
   ExportTime own;
   ASSAY_ASSIGN(const wire::Looked looked,
-               ask<wire::Looked>(wire::Look{*check_, slice, count},
+               ask<wire::Looked>(wire::Look{*check_, {slices.begin(), slices.end()}, count},
                                  {std::min(count, pieces_), reached_.staged,
                                   exports != nullptr ? exports : &own}));
   Looked result;
   ASSAY_ASSIGN(result.changed, numbers(looked.changed));
-  // Without a change in the slice, the pieces must have been compared.
-  if (result.changed.empty() || looked.pieces != 0) {
+  // Without a change in the slices, the pieces must have been compared.
+  if (count > 0 && (result.changed.empty() || looked.pieces != 0)) {
     ASSAY_ASSIGN(result.redraw, redraw_of(count, looked.drawn, looked.pieces, looked.replaced));
   }
   return result;

@@ -31,8 +31,8 @@ class ReaderCheck final : public MemoryCheck {
   [[nodiscard]] const PassTimes& times() const override { return times_; }
   [[nodiscard]] unsigned slices() const override { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override { return slices_.at(slice); }
-  [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) override;
-  [[nodiscard]] Result<Looked> look(unsigned slice, std::uint64_t count,
+  using MemoryCheck::look;
+  [[nodiscard]] Result<Looked> look(std::span<const unsigned> slices, std::uint64_t count,
                                     ExportTime* exports) override;
   [[nodiscard]] Status draw(std::uint64_t count, ExportTime* exports) override;
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) override;

@@ -165,16 +165,13 @@ class Session {
       return fail(ErrorCode::kInvalidParameter, "the full pass failed");
     }
     if (const auto* const look = std::get_if<wire::Look>(&question)) {
-      if (look->slice >= check_->slices()) {
+      const std::vector<unsigned> slices(look->slices.begin(), look->slices.end());
+      if (std::ranges::any_of(look->slices,
+                              [this](std::uint64_t slice) { return slice >= check_->slices(); })) {
         return fail(ErrorCode::kInvalidParameter, "there is no such slice");
       }
-      const auto slice = static_cast<unsigned>(look->slice);
-      if (look->count == 0) {
-        ASSAY_ASSIGN(const std::vector<std::size_t> changed, check_->recheck(slice));
-        return wire::Looked{number_, numbers_of(changed), 0, 0, {}};
-      }
       ExportTime exports = endless();
-      ASSAY_ASSIGN(const Looked looked, check_->look(slice, look->count, &exports));
+      ASSAY_ASSIGN(const Looked looked, check_->look(slices, look->count, &exports));
       return wire::Looked{number_, numbers_of(looked.changed), looked.redraw.drawn,
                           looked.redraw.pieces, numbers_of(looked.redraw.changed)};
     }

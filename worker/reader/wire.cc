@@ -28,7 +28,7 @@ auto members(T& m) {
   } else if constexpr (Is<T, Start>) {
     return std::tie(m.check, m.hash, m.chunk_size, m.slices, m.tags, m.pieces, m.tensors);
   } else if constexpr (Is<T, Look>) {
-    return std::tie(m.check, m.slice, m.count);
+    return std::tie(m.check, m.slices, m.count);
   } else if constexpr (Is<T, Fetch> || Is<T, Draw>) {
     return std::tie(m.check, m.count);
   } else if constexpr (Is<T, Outline>) {

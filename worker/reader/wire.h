@@ -69,11 +69,10 @@ struct Start {
   std::vector<std::vector<Part>> tensors;  // those to check
   bool operator==(const Start&) const = default;
 };
-// Asks for MemoryCheck::recheck() of a slice, or with a `count` for look() with so many pieces.
-// Looked answers.
+// Asks for MemoryCheck::look() at these slices, with so many pieces. Looked answers.
 struct Look {
   std::uint64_t check = 0;
-  std::uint64_t slice = 0;
+  Numbers slices;
   std::uint64_t count = 0;
   bool operator==(const Look&) const = default;
 };
@@ -161,7 +160,7 @@ struct Started {
   std::uint64_t hashing = 0;
   bool operator==(const Started&) const = default;
 };
-// Answers Look, with the tensors of the slice that changed; what follows is as in Drawn.
+// Answers Look, with the tensors of the slices that changed; what follows is as in Drawn.
 struct Looked {
   std::uint64_t check = 0;
   Numbers changed;

@@ -9,6 +9,7 @@
 //   ASSAY_PTX       the device understands PTX in asm statements (NVIDIA)
 //   ASSAY_MULTIPLY  additions on the multiply pipe: sha256.cl
 //   ASSAY_ADDS_EVEN, ASSAY_ADDS_ODD, ASSAY_ADDS_SCHEDULE which of them: tree.cl
+//   ASSAY_TAG_ADDS  which additions of tags: tags.cl
 //   ASSAY_ROLL      1: a loop over 16 rounds at a time instead of all rounds in a row
 //   ASSAY_AHEAD     1: a block is loaded before the one in front of it is hashed
 #ifndef ASSAY_PTX
@@ -25,6 +26,9 @@
 #endif
 #ifndef ASSAY_ADDS_SCHEDULE
 #define ASSAY_ADDS_SCHEDULE 7
+#endif
+#ifndef ASSAY_TAG_ADDS
+#define ASSAY_TAG_ADDS 0
 #endif
 #ifndef ASSAY_ROLL
 #define ASSAY_ROLL 0

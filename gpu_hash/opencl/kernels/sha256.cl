@@ -48,6 +48,7 @@ static inline uint times_plus(uint x, uint y, uint z) { return x * y + z; }
 #define ADD(by_product, x, y) ((x) + (y))
 #define ADD_CONSTANT(by_product, x, y) ((x) + (y))
 #endif
+#define TAG_SUM(by_product, x, y) ADD(by_product, x, y)
 #define TURN(x, n) rotate(x, 32U - (n))
 
 // Section 4.1.2. TURN(x, n) is ROTR^n(x).

@@ -61,6 +61,7 @@ static inline ulong times_plus(ulong x, uint y, ulong z) {
 #define ADD(by_product, x, y) ((x) + (y))
 #define ADD_CONSTANT(by_product, x, y) ((x) + (y))
 #endif
+#define TAG_SUM(by_product, x, y) ((x) + (y))
 #define TURN(x, n) rotate(x, 64UL - (n))
 
 // Section 4.1.3. TURN(x, n) is ROTR^n(x).

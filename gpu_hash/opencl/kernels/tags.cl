@@ -14,6 +14,13 @@
 #define NH_PAIR(m, k, i) ((ulong)((m)[i] + (k)[i]) * (uint)((m)[(i) + 4] + (k)[(i) + 4]))
 #define NH(m, k) (NH_PAIR(m, k, 0) + NH_PAIR(m, k, 1) + NH_PAIR(m, k, 2) + NH_PAIR(m, k, 3))
 
+// The same beside SHA, whose integer pipe is full: bits of ASSAY_TAG_ADDS say which of both additions
+// are products there (sha256.cl).
+#define TAG_PAIR(m, k, i)                                     \
+  ((ulong)TAG_SUM(ASSAY_TAG_ADDS & 1, (m)[i], (k)[i]) *       \
+   TAG_SUM(ASSAY_TAG_ADDS & 2, (m)[(i) + 4], (k)[(i) + 4]))
+#define TAG_NH(m, k) (TAG_PAIR(m, k, 0) + TAG_PAIR(m, k, 1) + TAG_PAIR(m, k, 2) + TAG_PAIR(m, k, 3))
+
 #if ASSAY_TAGS
 #define TAG_KERNEL_PARAMETERS , __constant const uint *key, __global ulong *tags
 #define TAG_PARAMETERS , __constant const uint *key, __global ulong *tags, const uint tag_count
@@ -27,8 +34,8 @@
   ASSAY_UNROLL                                                                             \
   for (uint i = 0; i < BLOCK_BYTES / 4; i += 8) {                                          \
     __constant const uint* k = key + (block) * (BLOCK_BYTES / 4) % TAG_WORDS + i;          \
-    sum_0 += NH((raw) + i, k);                                                             \
-    sum_1 += NH((raw) + i, k + TAG_SHIFT);                                                 \
+    sum_0 += TAG_NH((raw) + i, k);                                                         \
+    sum_1 += TAG_NH((raw) + i, k + TAG_SHIFT);                                             \
   }                                                                                        \
   if (((block) + 1) % (TAG_BYTES / BLOCK_BYTES) == 0) {                                    \
     tags[2 * ((block) / (TAG_BYTES / BLOCK_BYTES))] = sum_0;                               \

@@ -157,21 +157,67 @@ Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& json) {
   return CaseModel{*std::move(facts), std::move(envelopes), {}};
 }
 
-Result<std::vector<StatementId>> load_policies(storage::Snapshot& snapshot, const DocumentId& id) {
-  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
-  std::vector<StatementId> policies;
+Result<std::vector<StatementId>> read_ids(const Json& json) {
+  std::vector<StatementId> ids;
   if (!json.is_array()) {
     return broken();
   }
   for (const Json& text : json) {
-    auto policy = text.is_string() ? StatementId::parse(text.get_ref<const std::string&>())
-                                   : Result<StatementId>(broken());
-    if (!policy) {
+    auto id = text.is_string() ? StatementId::parse(text.get_ref<const std::string&>())
+                               : Result<StatementId>(broken());
+    if (!id) {
       return broken();
     }
-    policies.push_back(*std::move(policy));
+    ids.push_back(*std::move(id));
   }
-  return policies;
+  return ids;
+}
+
+Json write_ids(const std::vector<StatementId>& ids) {
+  Json json = Json::array();
+  for (const StatementId& id : ids) {
+    json.push_back(id.text());
+  }
+  return json;
+}
+
+// A list of policies; with reference sets an object that has both lists.
+Json policies_part(const CaseFile& file) {
+  Json policies = write_ids(file.policies);
+  return file.sets.empty()
+             ? policies
+             : Json{{"policies", std::move(policies)}, {"sets", write_ids(file.sets)}};
+}
+
+Status load_policies(storage::Snapshot& snapshot, const DocumentId& id, CaseFile& file) {
+  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
+  if (!json.is_object()) {
+    ASSAY_ASSIGN(file.policies, read_ids(json));
+    return {};
+  }
+  if (json.size() != 2 || !json.contains("policies") || !json.contains("sets")) {
+    return broken();
+  }
+  ASSAY_ASSIGN(file.policies, read_ids(json["policies"]));
+  ASSAY_ASSIGN(file.sets, read_ids(json["sets"]));
+  return {};
+}
+
+Result<std::optional<std::vector<std::string>>> bare_names_in(const Json& json) {
+  if (!json.contains("bare_names")) {
+    return std::nullopt;
+  }
+  if (!json["bare_names"].is_array()) {
+    return broken();
+  }
+  std::vector<std::string> names;
+  for (const Json& one : json["bare_names"]) {
+    if (!one.is_string()) {
+      return broken();
+    }
+    names.push_back(one.get<std::string>());
+  }
+  return names;
 }
 
 Status load_workload(storage::Snapshot& snapshot, const Json& json, CaseFile& file) {
@@ -201,14 +247,13 @@ Result<StoredCase> encode(const CaseFile& file) {
     ASSAY_ASSIGN(Json encoded, encode_model(stored, model));
     json["models"].push_back(std::move(encoded));
   }
+  if (file.bare_names) {
+    json["bare_names"] = *file.bare_names;
+  }
   for (const ConditionResult& result : file.preconditions) {
     json["preconditions"].push_back(precondition_to_json(result));
   }
-  Json policies = Json::array();
-  for (const StatementId& id : file.policies) {
-    policies.push_back(id.text());
-  }
-  ASSAY_ASSIGN(json["policies"], add_part(stored, policies));
+  ASSAY_ASSIGN(json["policies"], add_part(stored, policies_part(file)));
   // The node stands beside the workload, so that a pod is one document wherever it goes.
   Json workload = policy::to_json(file.workload);
   workload.erase("node");
@@ -253,12 +298,13 @@ Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
     return broken();
   }
   CaseFile file{{}, {}, {}, {}, *point};
+  ASSAY_ASSIGN(file.bare_names, bare_names_in(json));
   for (const Json& item : json["models"]) {
     ASSAY_ASSIGN(CaseModel model, load_model(snapshot, item));
     file.models.push_back(std::move(model));
   }
   ASSAY_ASSIGN(const DocumentId policies, id_at(json, "policies"));
-  ASSAY_ASSIGN(file.policies, load_policies(snapshot, policies));
+  ASSAY_TRY(load_policies(snapshot, policies, file));
   ASSAY_TRY(load_workload(snapshot, json, file));
   for (const Json& item : json["preconditions"]) {
     ASSAY_ASSIGN(ConditionResult result, precondition_from_json(item));

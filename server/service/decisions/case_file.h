@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "policy/facts.h"
 #include "schemas/decision.h"
@@ -36,8 +37,14 @@ struct CaseFile {
   // when there were very many (policy/match_index.h).
   std::vector<StatementId> policies;
   DecisionPoint point;
+  // Model names in the request that had no artifact id, distinct, ascending; "" when the mounted
+  // places said which model is meant. What policies believe decided which artifacts these are.
+  // Empty: the request gave artifact ids. nullopt: not known.
+  std::optional<std::vector<std::string>> bare_names = {};
   // The lineages that a policy asks for, as they were read; set only while a case is being made.
   std::vector<SeenLineage> lineages = {};
+  // The reference sets whose values `policies` use, ascending.
+  std::vector<StatementId> sets = {};
 };
 
 // Limit on the bytes of the stored document of a workload. For an ordinary pod, the document has

@@ -10,6 +10,7 @@
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/decision_gate.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/judge_case.h"
@@ -120,6 +121,10 @@ Result<Versions> versions_of(storage::Snapshot& view, const DecisionRequest& req
   return versions;
 }
 
+storage::Store& writer_of(Services& services, const DecisionRequest& request) {
+  return request.store == nullptr ? services.store : *request.store;
+}
+
 // What one snapshot says about a request. The snapshot is given back before anything is written.
 struct Judged {
   DecisionAnswer answer;
@@ -204,7 +209,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
     }
     return {};
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(writer_of(services, request).write(work));
   if (judged.room) {
     judged.room->keep();
   }
@@ -326,20 +331,48 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
                 std::move(room)};
 }
 
+// The policies of a case, which are mostly those in force: parsing them costs more than judging.
+// What is in force under another version of a set is not what the case was judged by.
+Result<std::shared_ptr<const Policies>> policies_of_case(Services& services,
+                                                         storage::Snapshot& snapshot,
+                                                         const CaseFile& file) {
+  ASSAY_ASSIGN(const auto in_force, policies_in_force(services, snapshot));
+  const auto names = [](const auto& policies) {
+    std::vector<StatementId> ids;
+    std::set<StatementId> sets;
+    for (const policy::ActivePolicy& policy : policies) {
+      ids.push_back(policy.id);
+      sets.insert(policy.sets.begin(), policy.sets.end());
+    }
+    return std::pair(std::move(ids), std::vector<StatementId>(sets.begin(), sets.end()));
+  };
+  if (names(*in_force) == std::pair(file.policies, file.sets)) {
+    return in_force;
+  }
+  ASSAY_ASSIGN(Policies stored, stored_policies(snapshot, file.policies, file.sets));
+  return std::make_shared<const Policies>(std::move(stored));
+}
+
 }  // namespace
 
 Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request,
                               std::unique_ptr<storage::Snapshot> snapshot) {
   ASSAY_TRY(check_node(request));
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    // Whoever may push anything could make every attempt void: for the last one, others wait.
+    std::optional<DecisionGate::Pass> alone;
+    if (attempt == kAttempts) {
+      alone.emplace(decision_gate().decide());
+    }
     ASSAY_ASSIGN(Judged judged, judge(services, request, std::exchange(snapshot, nullptr)));
     if (!judged.answer.selected || request.dry_run) {
       return std::move(judged.answer);
     }
     const Status recorded = record(services, request, judged);
+    alone.reset();
     if (recorded) {
-      judged.answer.ordered =
-          order_reports(services, request.cluster, request.workload.node, *judged.answer.decision);
+      judged.answer.ordered = order_reports(services, writer_of(services, request), request.cluster,
+                                            request.workload.node, *judged.answer.decision);
       return std::move(judged.answer);
     }
     if (recorded.error().code != ErrorCode::kTrustSequence) {
@@ -398,12 +431,8 @@ Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) 
   ASSAY_ASSIGN(Digest recorded, Digest::parse(decision["replay_digest"].get<std::string>()));
   ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(decision["evaluated_at"].get<std::string>()));
   ASSAY_ASSIGN(const CaseFile file, load_case(*snapshot, facts));
-  std::vector<policy::ActivePolicy> policies;
-  for (const StatementId& id : file.policies) {
-    ASSAY_ASSIGN(policy::ActivePolicy policy, stored_policy(*snapshot, id));
-    policies.push_back(std::move(policy));
-  }
-  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, nullptr));
+  ASSAY_ASSIGN(const auto policies, policies_of_case(services, *snapshot, file));
+  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, *policies, now, nullptr));
   ASSAY_ASSIGN(Digest recomputed, replay_digest(verdict, facts, now));
   const bool reproduced = recomputed == recorded;
   return ReplayAnswer{reproduced, std::move(recorded), std::move(recomputed), std::move(verdict)};

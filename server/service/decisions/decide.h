@@ -52,6 +52,9 @@ struct DecisionRequest {
   // decide() fails with evaluation-deadline and stores nothing. The time is checked while
   // references are resolved, before evaluation and before the write.
   std::optional<Timestamp> deadline = {};
+  // What the decision and the jobs that it orders are written with: Services::store, or the handle
+  // of it that belongs to the caller (storage::Store::for_admission()). Null: Services::store.
+  storage::Store* store = nullptr;
 };
 
 // A job that a decision ordered, or that was open already.

@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/decisions/judge_case.h"
 
+#include <set>
+
 #include "attestation/dsse.h"
 #include "policy/as_read.h"
 #include "policy/lineage.h"
+#include "policy/reference_sets.h"
 #include "server/service/decisions/asked_locations.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/tested.h"
 #include "server/service/facts/artifact_facts.h"
 #include "server/service/lineage/closure.h"
+#include "server/service/reference_sets.h"
 
 namespace assay::server {
+namespace {
+
+Result<Bytes> stored_payload(storage::Snapshot& snapshot, const StatementId& id) {
+  ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
+  return std::move(envelope.payload);
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const Policies>> policies_in_force(Services& services,
                                                           storage::Snapshot& snapshot) {
@@ -19,22 +33,45 @@ Result<std::shared_ptr<const Policies>> policies_in_force(Services& services,
     return known;
   }
   ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
+  ASSAY_ASSIGN(const policy::ReferenceSets sets, sets_among(rows));
   Policies policies;
   for (const storage::ActivePolicyRow& row : rows) {
-    ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
-    policies.push_back({row.id, std::move(document)});
+    if (!named_set(row.name)) {
+      ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
+      policies.push_back(policy::with_sets(row.id, std::move(document), sets));
+    }
   }
   auto parsed = std::make_shared<const Policies>(std::move(policies));
   services.decisions.put_policies(epochs.policy, parsed);
   return parsed;
 }
 
-Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const StatementId& id) {
-  ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
-  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(envelope.payload));
-  return policy::ActivePolicy{id, std::move(policy)};
+Result<policy::ReferenceSets> stored_sets(storage::Snapshot& snapshot,
+                                          const std::vector<StatementId>& ids) {
+  policy::ReferenceSets by_name;
+  for (const StatementId& id : ids) {
+    ASSAY_ASSIGN(const Bytes payload, stored_payload(snapshot, id));
+    auto set = parse_reference_set(payload);
+    if (!set || by_name.contains(set->name)) {
+      return fail(ErrorCode::kDataLoss, "a stored reference set cannot be read", id.text());
+    }
+    std::string name = set->name;
+    by_name.emplace(std::move(name), policy::ActiveSet{id, *std::move(set)});
+  }
+  return by_name;
+}
+
+Result<Policies> stored_policies(storage::Snapshot& snapshot,
+                                 const std::vector<StatementId>& policies,
+                                 const std::vector<StatementId>& sets) {
+  ASSAY_ASSIGN(const policy::ReferenceSets by_name, stored_sets(snapshot, sets));
+  Policies found;
+  for (const StatementId& id : policies) {
+    ASSAY_ASSIGN(const Bytes payload, stored_payload(snapshot, id));
+    ASSAY_ASSIGN(PolicyDocument document, parse_policy(payload));
+    found.push_back(policy::with_sets(id, std::move(document), by_name));
+  }
+  return found;
 }
 
 Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
@@ -47,6 +84,7 @@ Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
   for (const CaseModel& model : file.models) {
     models.push_back(model.facts);
     models.back().tests = &tests;
+    models.back().lineage_results = model.lineage ? model.lineage->results.get() : nullptr;
     artifacts.push_back(model.facts.artifact ? model.facts.artifact->text() : std::string());
     tests.add(artifacts.back(), model.known ? model.known->envelopes : model.envelopes);
   }
@@ -62,6 +100,7 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                            std::span<const policy::ActivePolicy> policies, Timestamp now) {
   CaseFile file{
       {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
+  file.bare_names = bare_names_in(request.models);
   for (const DecidedModel& model : resolved.models) {
     ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
     policy::Facts facts = known->facts;
@@ -93,9 +132,12 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                        file.models[i].facts));
     }
   }
+  std::set<StatementId> sets;
   for (const policy::ActivePolicy& policy : policies) {
     file.policies.push_back(policy.id);
+    sets.insert(policy.sets.begin(), policy.sets.end());
   }
+  file.sets.assign(sets.begin(), sets.end());
   return file;
 }
 

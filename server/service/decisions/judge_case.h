@@ -5,16 +5,25 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "policy/reference_sets.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/decide.h"
 
 namespace assay::server {
 
-// Returns a policy that is stored, whether or not it is in force. Errors: not-found when there is
-// no such statement; those of parse_policy().
-[[nodiscard]] Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot,
-                                                         const StatementId& id);
+// Returns reference sets that are stored, whether or not they are in force. Errors: not-found when
+// there is no such statement; data-loss when one cannot be read, or two have one name.
+[[nodiscard]] Result<policy::ReferenceSets> stored_sets(storage::Snapshot& snapshot,
+                                                        const std::vector<StatementId>& ids);
+
+// Returns policies that are stored, whether or not they are in force, with the values of the
+// reference sets `sets`, which are stored too. Errors: not-found when there is no such statement;
+// those of stored_sets() and parse_policy().
+[[nodiscard]] Result<Policies> stored_policies(storage::Snapshot& snapshot,
+                                               const std::vector<StatementId>& policies,
+                                               const std::vector<StatementId>& sets);
 
 // Collects the case of `request` from one snapshot: all facts about the models of `resolved` and
 // about the node, under `policies`. Errors: those of the store; data-loss.

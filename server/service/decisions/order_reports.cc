@@ -27,8 +27,9 @@ void add_wanted(const std::string& model, const std::vector<ConditionResult>& re
 
 }  // namespace
 
-std::vector<OrderedJob> order_reports(Services& services, const std::string& cluster,
-                                      const std::string& node, const Decision& decision) {
+std::vector<OrderedJob> order_reports(Services& services, storage::Store& store,
+                                      const std::string& cluster, const std::string& node,
+                                      const Decision& decision) {
   std::vector<OrderedJob> ordered;
   if (decision.point != DecisionPoint::kBind) {
     return ordered;
@@ -45,7 +46,7 @@ std::vector<OrderedJob> order_reports(Services& services, const std::string& clu
       continue;
     }
     const auto made = order_job(
-        services, {*std::move(artifact), JobScope::kFiles, node, location, {}, {}}, cluster);
+        services, store, {*std::move(artifact), JobScope::kFiles, node, location, {}, {}}, cluster);
     if (made && *made) {
       ordered.push_back({(*made)->job.id, location});
     }

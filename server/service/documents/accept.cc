@@ -2,16 +2,32 @@
 #include "server/service/documents/accept.h"
 
 #include "attestation/dsse.h"
+#include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 #include "schemas/release.h"
+#include "server/service/challenge_use.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/json_at.h"
 
 namespace assay::server {
+namespace {
+
+// Leaves the signatures that mean something in `context`. A signature without a role that covers
+// the statement says nothing of it: whoever may push anything could put such a one on a statement
+// of somebody else, so it is neither stored as a signer nor counted.
+Status keep_granted(VerifiedEnvelope& verified, const SigningContext& context) {
+  ASSAY_ASSIGN(verified.signatures,
+               attestation::require_signers(verified.signatures, context, 1, verified.now));
+  return {};
+}
+
+}  // namespace
+
 Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Principal& actor) {
-  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+  ASSAY_ASSIGN(VerifiedEnvelope verified,
                verify_envelope(services, envelope, kStatementPayloadType));
   ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
   if (statement.predicate_type != kManifestPredicateType) {
@@ -20,7 +36,7 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   }
   ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));
   const SigningContext context{KeyPurpose::kPublisher, {}, statement.predicate_type, manifest.name};
-  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  ASSAY_TRY(keep_granted(verified, context));
 
   ASSAY_ASSIGN(storage::StatementRow row, manifest_row(verified.envelope, statement, manifest));
   return store_statement(
@@ -31,13 +47,12 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
 namespace {
 
 // Where a model lies is said by whom a manifest of it could come from.
-Result<Accepted> accept_placement(Services& services, ByteView envelope,
-                                  const VerifiedEnvelope& verified, const Statement& statement,
-                                  const Principal& actor) {
+Result<Accepted> accept_placement(Services& services, ByteView envelope, VerifiedEnvelope& verified,
+                                  const Statement& statement, const Principal& actor) {
   ASSAY_ASSIGN(const Placement placement, placement_from(statement));
   const SigningContext context{
       KeyPurpose::kPublisher, {}, statement.predicate_type, placement.name};
-  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  ASSAY_TRY(keep_granted(verified, context));
   storage::StatementRow row = placement_row(verified.envelope, statement, placement);
   return store_statement(
       services, verified, envelope,
@@ -67,12 +82,11 @@ Status require_superseded(storage::Transaction& transaction, const Release& rele
 
 // Which artifact a version is says whoever may publish the name. Whose word counts, and what two
 // releases in one place come to, is for policies to say.
-Result<Accepted> accept_release(Services& services, ByteView envelope,
-                                const VerifiedEnvelope& verified, const Statement& statement,
-                                const Principal& actor) {
+Result<Accepted> accept_release(Services& services, ByteView envelope, VerifiedEnvelope& verified,
+                                const Statement& statement, const Principal& actor) {
   ASSAY_ASSIGN(const Release release, release_from(statement));
   const SigningContext context{KeyPurpose::kPublisher, {}, statement.predicate_type, release.name};
-  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  ASSAY_TRY(keep_granted(verified, context));
   ASSAY_ASSIGN(storage::StatementRow row, release_row(verified.envelope, statement, release));
   return store_statement(services, verified, envelope,
                          {std::move(row), event::kAttestationAccepted,
@@ -85,10 +99,31 @@ Result<Accepted> accept_release(Services& services, ByteView envelope,
                          actor);
 }
 
+// The nonce in the member "freshness" of a lifecycle statement.
+Result<std::optional<Nonce>> challenge_in(const Statement& statement) {
+  if (statement.predicate_type != kLifecyclePredicateType) {
+    return std::nullopt;
+  }
+  const Json& nonce = member_at(member_at(statement.predicate, "freshness"), "challenge");
+  if (!nonce.is_string()) {
+    return std::nullopt;
+  }
+  return parse_nonce(nonce.get_ref<const std::string&>());
+}
+
+// The log keeps when the nonce was issued: the statement was made later.
+Status spend(storage::Transaction& transaction, const Nonce& nonce, const Principal& actor,
+             Json& detail) {
+  ASSAY_ASSIGN(const storage::ChallengeRow row, transaction.consume_challenge(nonce));
+  ASSAY_TRY(check_use(row, {actor.name, ChallengePurpose::kStatement, {}, {}}, transaction.now()));
+  detail[kChallengeIssuedAt] = to_rfc3339(row.issued_at);
+  return {};
+}
+
 }  // namespace
 
 Result<Accepted> accept_attestation(Services& services, ByteView envelope, const Principal& actor) {
-  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+  ASSAY_ASSIGN(VerifiedEnvelope verified,
                verify_envelope(services, envelope, kStatementPayloadType));
   ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
   if (statement.predicate_type == kPlacementPredicateType) {
@@ -104,7 +139,7 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
   for (const Subject& subject : statement.subjects) {
     const SigningContext context{KeyPurpose::kSigner, stage, statement.predicate_type,
                                  subject.name};
-    ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+    ASSAY_TRY(keep_granted(verified, context));
   }
 
   ASSAY_ASSIGN(storage::StatementRow row, attestation_row(verified.envelope, statement, stage));
@@ -112,9 +147,14 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
   if (!stage.empty()) {
     detail["stage"] = stage;
   }
-  return store_statement(services, verified, envelope,
-                         {std::move(row), event::kAttestationAccepted, std::move(detail), {}},
-                         actor);
+  NewStatement made{std::move(row), event::kAttestationAccepted, std::move(detail), {}};
+  ASSAY_ASSIGN(const auto nonce, challenge_in(statement));
+  if (nonce) {
+    made.when_new = [&](storage::Transaction& transaction, Json& logged) {
+      return spend(transaction, *nonce, actor, logged);
+    };
+  }
+  return store_statement(services, verified, envelope, made, actor);
 }
 
 }  // namespace assay::server

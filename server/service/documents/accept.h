@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accepts signed statements: parses them, verifies their signatures against the trust store, stores
 // and logs them. A statement is stored only if every check passes. A statement that is stored
-// already is not stored twice.
+// already is not stored twice. Only signatures that count are stored as its signers: a signature of
+// a key that may not sign this statement stays in the bytes of the envelope and means nothing. Who
+// gets the role later sends the envelope again.
 #pragma once
 
 #include "server/service/services.h"
@@ -22,11 +24,14 @@ struct Accepted {
                                                const Principal& actor);
 
 // Accepts an attestation: a DSSE envelope over any other in-toto statement. A lifecycle statement
-// must follow its schema. At least one signature must come from a signer key whose role covers the
-// stage, the predicate type and the name of each subject. A placement statement, which adds
-// locations to an artifact, must follow its own schema and come from a publisher whose role covers
-// the name. The same holds for a release statement; the release that it supersedes must be stored
-// under the same name (conflict otherwise).
+// must follow its schema; a challenge in its member "freshness" must be one that `actor` got
+// (issue_statement_challenge() in nodes/challenge.h), and is spent when the statement is stored for
+// the first time (challenge-unknown, challenge-used, challenge-mismatch and challenge-expired
+// otherwise). At least one signature must come from a signer key whose role covers the stage, the
+// predicate type and the name of each subject; only such signatures are stored. A placement
+// statement, which adds locations to an artifact, must follow its own schema and come from a
+// publisher whose role covers the name. The same holds for a release statement; the release that it
+// supersedes must be stored under the same name (conflict otherwise).
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/digest_set.h"
 #include "schemas/lifecycle.h"
 #include "schemas/spdx.h"
 #include "server/service/json_at.h"
@@ -48,29 +49,52 @@ void add_lifecycle(const Statement& statement, Json& contents) {
   }
 }
 
-// A resource descriptor of in-toto: name or uri, and digests.
+// The name of a resource descriptor of in-toto is its name, else its uri. What else says where it
+// comes from is `also`. False when one of them cannot be read.
+bool read_names(const Json& dependency, std::string& name, std::vector<std::string>& also) {
+  for (const char* member : {"name", "uri", "downloadLocation"}) {
+    const Json& named = member_at(dependency, member);
+    if (named.is_null()) {
+      continue;
+    }
+    if (!named.is_string() || named.get_ref<const std::string&>().size() > kMaxDependencyName) {
+      return false;
+    }
+    const std::string& text = named.get_ref<const std::string&>();
+    if (name.empty() && std::string_view(member) != "downloadLocation") {
+      name = text;
+    } else if (!text.empty()) {
+      also.push_back(text);
+    }
+  }
+  return true;
+}
+
+// A dependency with a digest of another form than that of its algorithm is kept as it is, for deny
+// lists, and counts as one that could not be read.
 bool add_dependency(const Json& dependency, Json& contents) {
-  if (!dependency.is_object()) {
-    return false;
-  }
-  const Json& named = member_at(dependency, dependency.contains("name") ? "name" : "uri");
+  std::string name;
+  std::vector<std::string> also;
   const Json& digest = member_at(dependency, "digest");
-  if (!(named.is_null() || named.is_string()) || !(digest.is_null() || digest.is_object())) {
+  if (!dependency.is_object() || !read_names(dependency, name, also) ||
+      !(digest.is_null() || digest.is_object())) {
     return false;
   }
+  bool read = true;
   std::map<std::string, std::string> digests;
   for (const auto& one : digest.items()) {
     if (!one.value().is_string()) {
       return false;
     }
     digests[one.key()] = one.value().get<std::string>();
+    read = check_digest(one.key(), digests[one.key()]) && read;
   }
-  const std::string name = named.is_string() ? named.get<std::string>() : std::string();
-  if (name.size() > kMaxDependencyName) {
-    return false;
+  Json input = input_json(std::string(policy::kDependencyRole), name, digests);
+  if (!also.empty()) {
+    input["also"] = also;
   }
-  contents["inputs"].push_back(input_json(std::string(policy::kDependencyRole), name, digests));
-  return true;
+  contents["inputs"].push_back(std::move(input));
+  return read;
 }
 
 void add_slsa(const Json& predicate, Json& contents) {
@@ -117,7 +141,14 @@ Status read_contents(const Json& contents, policy::LineageStatement& statement) 
     if (one.contains("name")) {
       ASSAY_ASSIGN(input.name, text_in(one["name"]));
     }
+    if (one.contains("also")) {
+      ASSAY_ASSIGN(input.also, texts_in(one["also"]));
+    }
     statement.inputs.push_back(std::move(input));
+  }
+  for (const Json& one : member_at(contents, "together")) {
+    ASSAY_ASSIGN(std::vector<std::string> digests, texts_in(one));
+    statement.together.push_back(std::move(digests));
   }
   statement.unread = contents.contains("unread");
   if (contents.contains("licence")) {
@@ -143,30 +174,30 @@ std::vector<std::string> add_lineage(const Statement& statement, Json& contents)
   return {digests.begin(), digests.end()};
 }
 
-Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
-    storage::Snapshot& snapshot, const storage::StatementRow& row, const KeysById& keys) {
+Result<policy::LineageStatement> lineage_statement(storage::Snapshot& snapshot,
+                                                   const storage::StatementRow& row,
+                                                   const KeysById& keys) {
   const auto key_of = [&](const KeyId& id) -> Result<TrustedKey> {
     const auto key = keys.find(id);
     return key == keys.end() ? Result<TrustedKey>(broken()) : Result<TrustedKey>(key->second);
   };
   ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(row, key_of));
   ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
-  auto statement = std::make_shared<policy::LineageStatement>(
-      policy::LineageStatement{std::move(fact), false, {}, {}});
+  policy::LineageStatement statement{std::move(fact), false, {}, {}};
   if (row.kind == storage::StatementKind::kManifest) {
-    statement->manifest = true;
+    statement.manifest = true;
     const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
     for (const std::string& subject : subjects) {
-      statement->subjects.push_back({subject, {row.name}});
+      statement.subjects.push_back({subject, {row.name}});
     }
-    return std::shared_ptr<const policy::LineageStatement>(std::move(statement));
+    return statement;
   }
   const auto contents = parse_json(row.contents);
   if (!contents || !contents->is_object()) {
     return broken();
   }
-  ASSAY_TRY(read_contents(*contents, *statement));
-  return std::shared_ptr<const policy::LineageStatement>(std::move(statement));
+  ASSAY_TRY(read_contents(*contents, statement));
+  return statement;
 }
 
 }  // namespace assay::server

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 
 #include "policy/lineage.h"
 #include "schemas/statement.h"
@@ -20,9 +19,11 @@ namespace assay::server {
 
 using KeysById = std::map<KeyId, TrustedKey>;
 
-// Returns what lineages read of a stored statement or manifest, and whether it was withdrawn.
-// Errors: data-loss when the row or a key of its signatures cannot be read; those of the store.
-[[nodiscard]] Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
-    storage::Snapshot& snapshot, const storage::StatementRow& row, const KeysById& keys);
+// Returns what lineages read of a stored statement or manifest, and whether it was withdrawn, but
+// not its evidence. Errors: data-loss when the row or a key of its signatures cannot be read; those
+// of the store.
+[[nodiscard]] Result<policy::LineageStatement> lineage_statement(storage::Snapshot& snapshot,
+                                                                 const storage::StatementRow& row,
+                                                                 const KeysById& keys);
 
 }  // namespace assay::server

@@ -55,6 +55,14 @@ storage::StatementRow policy_row(const attestation::Envelope& envelope,
   return row;
 }
 
+storage::StatementRow reference_set_row(const attestation::Envelope& envelope,
+                                        const ReferenceSet& set) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kPolicy);
+  row.name = set_entry(set.name);
+  row.version = set.version;
+  return row;
+}
+
 Result<storage::StatementRow> manifest_row(const attestation::Envelope& envelope,
                                            const Statement& statement, const Manifest& manifest) {
   storage::StatementRow row = row_of(envelope, storage::StatementKind::kManifest, statement);
@@ -97,6 +105,14 @@ Result<storage::StatementRow> attestation_row(const attestation::Envelope& envel
     }
   }
   Json contents = {{"names", std::move(names)}};
+  for (const Subject& subject : statement.subjects) {
+    if (subject.digest.size() > 1) {
+      Json& together = contents["together"].emplace_back(Json::array());
+      for (const auto& [algorithm, value] : subject.digest) {
+        together.push_back(algorithm + ":" + value);
+      }
+    }
+  }
   row.inputs = add_lineage(statement, contents);
   ASSAY_ASSIGN(row.contents, canonical_json(contents));
   return row;

@@ -17,11 +17,13 @@
 
 namespace assay::server {
 
-// The next five functions return a row without signers, envelopes, log index and time, because
+// The next six functions return a row without signers, envelopes, log index and time, because
 // these members come from the log. The caller must pass, after `envelope`, the parsed payload of
 // the envelope.
 [[nodiscard]] storage::StatementRow policy_row(const attestation::Envelope& envelope,
                                                const PolicyDocument& policy);
+[[nodiscard]] storage::StatementRow reference_set_row(const attestation::Envelope& envelope,
+                                                      const ReferenceSet& set);
 // The first subject of the row is the artifact's own root; other digests of the model follow.
 [[nodiscard]] Result<storage::StatementRow> manifest_row(const attestation::Envelope& envelope,
                                                          const Statement& statement,

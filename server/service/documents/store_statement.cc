@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 
 namespace assay::server {
@@ -26,14 +27,14 @@ std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
 }
 
 Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStatement& statement,
-                                const DocumentId& document, const std::vector<KeyId>& signers,
-                                const Principal& actor) {
+                                Json detail, const DocumentId& document,
+                                const std::vector<KeyId>& signers, const Principal& actor) {
   LogRecord record{.type = std::string(statement.event_type),
                    .time = transaction.now(),
                    .actor = actor.name,
                    .subjects = {statement.row.id.text()},
                    .documents = {document},
-                   .detail = statement.detail};
+                   .detail = std::move(detail)};
   for (const std::string& subject : statement.row.subjects) {
     if (subject.starts_with("assay-tree-v1-")) {
       record.subjects.push_back(subject);
@@ -101,10 +102,15 @@ Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verifie
               const NewStatement& statement, const Principal& actor) {
   storage::StatementRow row = statement.row;
   const std::vector<KeyId> signers = further_signers(verified, {});
+  Json detail = statement.detail;
+  if (statement.when_new) {
+    ASSAY_TRY(statement.when_new(transaction, detail));
+  }
   ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
   row.envelopes = {document};
   row.accepted_at = transaction.now();
-  ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, signers, actor));
+  ASSAY_ASSIGN(row.log_index,
+               append_record(transaction, statement, std::move(detail), document, signers, actor));
   for (const KeyId& key : signers) {
     row.signers.push_back({key, transaction.now(), row.log_index});
   }
@@ -115,7 +121,7 @@ Status extend(storage::Transaction& transaction, const std::vector<KeyId>& furth
               const NewStatement& statement, const Principal& actor) {
   ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
   ASSAY_ASSIGN(const LeafIndex record,
-               append_record(transaction, statement, document, further, actor));
+               append_record(transaction, statement, statement.detail, document, further, actor));
   return transaction.add_envelope(statement.row.id, document, further, record);
 }
 
@@ -209,7 +215,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
     created = true;
     return extend(transaction, further, bytes, statement, actor);
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(storage::StatementRow row, snapshot->statement(statement.row.id));
   const LeafIndex index = own_record(verified, row);

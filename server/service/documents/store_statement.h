@@ -13,6 +13,10 @@ namespace assay::server {
 
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
+// Member of the detail of a statement's log record: when the challenge in its member "freshness"
+// was issued (RFC 3339).
+inline constexpr std::string_view kChallengeIssuedAt = "challenge_issued_at";
+
 // Limit on the statements of one identity (a signer) about one artifact, over all keys of the
 // identity. Further statements of this identity are refused with signer-limit-exceeded. Without
 // this limit, one signer could add so many statements that decisions about a model become
@@ -62,6 +66,9 @@ struct NewStatement {
   Json detail;
   // Runs inside the transaction before anything is stored; may be empty.
   std::function<Status(storage::Transaction&)> precondition;
+  // Runs inside the transaction before a statement is stored for the first time, and may add to its
+  // detail; may be empty.
+  std::function<Status(storage::Transaction&, Json& detail)> when_new{};
 };
 
 // Stores a statement and its log record. For a statement that is stored already, stores only the

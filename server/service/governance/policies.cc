@@ -2,46 +2,102 @@
 #include "server/service/governance/policies.h"
 
 #include <algorithm>
+#include <set>
 
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
+#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/reference_sets.h"
 
 namespace assay::server {
 namespace {
 
-Status require_version_free(storage::Snapshot& snapshot, const StatementId& id,
-                            const PolicyDocument& policy) {
+const SigningContext kAuthors{KeyPurpose::kAuthor, {}, {}, {}};
+
+// Identities of authors of versions that were in force.
+Status add_owners(storage::Snapshot& snapshot, const storage::StatementRow& row,
+                  std::set<std::string>& owners) {
+  ASSAY_ASSIGN(const auto activation, last_activation(snapshot, row.id));
+  if (!activation) {
+    return {};
+  }
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
+    if (key.purpose == KeyPurpose::kAuthor) {
+      owners.insert(key.identity);
+    }
+  }
+  return {};
+}
+
+// Once a version was in force, the name belongs to its authors: any other author could take the
+// next version numbers, so that theirs do not follow each other. They hand it on by signing a
+// version of somebody else too, and when no key of theirs counts any more, it is free.
+Status require_own_name(storage::Snapshot& snapshot, const VerifiedEnvelope& verified,
+                        const std::set<std::string>& owners) {
+  const auto counts = [&](const TrustedKey& key) {
+    return owners.contains(key.identity) && check_grant(key, kAuthors, verified.now, verified.now);
+  };
+  if (owners.empty() ||
+      std::ranges::any_of(verified.signatures, counts, &attestation::VerifiedSignature::key)) {
+    return {};
+  }
+  ASSAY_ASSIGN(const auto keys, snapshot.keys());
+  return std::ranges::any_of(keys, counts)
+             ? fail(ErrorCode::kRoleNotGranted,
+                    "the name belongs to the authors of its versions that were in force; have one "
+                    "of them sign too")
+             : Status();
+}
+
+// Checks that name and version are free for this policy.
+Status require_place(storage::Snapshot& snapshot, const VerifiedEnvelope& verified,
+                     const storage::StatementRow& policy) {
   storage::StatementQuery query;
   query.kind = storage::StatementKind::kPolicy;
   query.name = policy.name;
   query.bounds.limit = 1000;
-  for (;;) {
+  std::set<std::string> owners;
+  do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
-      if (row.version == policy.version && row.id != id) {
+      if (row.version == policy.version && row.id != verified.id) {
         return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
                                               " of this policy exists with other content; policies "
                                               "are immutable, use the next version");
       }
-    }
-    if (!page.next) {
-      return {};
+      ASSAY_TRY(add_owners(snapshot, row, owners));
     }
     query.bounds.after = page.next;
-  }
+  } while (query.bounds.after);
+  return require_own_name(snapshot, verified, owners);
 }
 
 struct StoredPolicy {
-  storage::StatementRow row;
-  PolicyDocument document;
+  storage::StatementRow row;  // of a policy or a reference set
+  std::string_view mode;      // of a policy; empty for a reference set
   Bytes payload;
   std::vector<std::string> authors;  // identities that signed it with author keys
 };
+
+struct ReadPolicy {
+  storage::StatementRow row;
+  std::string_view mode;
+};
+
+Result<ReadPolicy> read_policy(const attestation::Envelope& envelope) {
+  if (envelope.payload_type == kReferenceSetPayloadType) {
+    ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(envelope.payload));
+    return ReadPolicy{reference_set_row(envelope, set), {}};
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
+  return ReadPolicy{policy_row(envelope, policy), name(policy.mode)};
+}
 
 // A policy comes into force only while somebody answers for it; it goes out of force without that,
 // because a stolen author key is a reason to take its policies out.
@@ -77,9 +133,8 @@ Result<StoredPolicy> load_policy(storage::Snapshot& snapshot, const StatementId&
   ASSAY_ASSIGN(auto authors, authors_of(snapshot, row));
   ASSAY_ASSIGN(const storage::Document stored, snapshot.document(row.envelopes.front()));
   ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(stored.bytes));
-  ASSAY_ASSIGN(PolicyDocument document, parse_policy(envelope.payload));
-  return StoredPolicy{std::move(row), std::move(document), std::move(envelope.payload),
-                      std::move(authors)};
+  ASSAY_ASSIGN(const ReadPolicy read, read_policy(envelope));
+  return StoredPolicy{std::move(row), read.mode, std::move(envelope.payload), std::move(authors)};
 }
 
 // Four eyes: signatures by the policy's own authors do not count as approval.
@@ -112,15 +167,18 @@ Result<PolicyApproval> checked_approval(const VerifiedEnvelope& verified,
 LogRecord approval_record(const StoredPolicy& policy, const PolicyApproval& approval,
                           const DocumentId& document, const Principal& actor, Timestamp now) {
   const bool activate = approval.action == PolicyApproval::Action::kActivate;
+  Json detail = {{"name", policy.row.name},
+                 {"version", policy.row.version},
+                 {"policy_epoch", approval.sequence}};
+  if (!policy.mode.empty()) {
+    detail["mode"] = policy.mode;
+  }
   return {.type = std::string(activate ? event::kPolicyActivated : event::kPolicyDeactivated),
           .time = now,
           .actor = actor.name,
           .subjects = {policy.row.id.text()},
           .documents = {document},
-          .detail = {{"name", policy.document.name},
-                     {"version", policy.document.version},
-                     {"mode", name(policy.document.mode)},
-                     {"policy_epoch", approval.sequence}}};
+          .detail = std::move(detail)};
 }
 
 Result<bool> is_in_force(storage::Snapshot& snapshot, const StatementId& policy) {
@@ -153,12 +211,15 @@ Status apply(storage::Transaction& transaction, const StoredPolicy& policy,
   }
   epochs.policy = approval.sequence;
   ASSAY_TRY(transaction.set_epochs(epochs));
-  if (approval.action == PolicyApproval::Action::kDeactivate) {
+  const bool activate = approval.action == PolicyApproval::Action::kActivate;
+  if (!activate) {
     ASSAY_TRY(require_in_force(transaction, policy.row.id));
-    return transaction.deactivate_policy(policy.document.name);
   }
-  return transaction.activate_policy(
-      {policy.row.id, policy.document.name, policy.document.version, policy.payload});
+  const storage::ActivePolicyRow row{policy.row.id, policy.row.name, policy.row.version,
+                                     policy.payload};
+  ASSAY_ASSIGN(const auto in_force, transaction.active_policies());
+  ASSAY_TRY(check_sets(in_force, {row, activate}));
+  return activate ? transaction.activate_policy(row) : transaction.deactivate_policy(row.name);
 }
 
 // The policy that an approval is about, when its signers may approve that.
@@ -174,21 +235,46 @@ Result<StoredPolicy> approved_policy(storage::Snapshot& snapshot, const Verified
 
 }  // namespace
 
+Result<std::optional<Activation>> last_activation(storage::Snapshot& snapshot,
+                                                  const StatementId& policy) {
+  storage::EventQuery query;
+  query.type = event::kPolicyActivated;
+  query.subject = policy.text();
+  query.bounds.limit = 1000;
+  std::optional<Activation> last;
+  do {
+    ASSAY_ASSIGN(const auto page, snapshot.events(query));
+    if (!page.items.empty()) {
+      const LogRecord& record = page.items.back().record;
+      const auto epoch = record.detail.find("policy_epoch");
+      if (epoch == record.detail.end() || !epoch->is_number_unsigned()) {
+        return fail(ErrorCode::kDataLoss, "the record of an activation cannot be read");
+      }
+      last = Activation{epoch->get<std::uint64_t>(), record.time};
+    }
+    query.bounds.after = page.next;
+  } while (query.bounds.after);
+  return last;
+}
+
 Result<Accepted> accept_policy(Services& services, ByteView envelope, const Principal& actor) {
-  ASSAY_ASSIGN(const VerifiedEnvelope verified,
-               verify_envelope(services, envelope, kPolicyPayloadType));
-  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(verified.envelope.payload));
+  ASSAY_ASSIGN(const attestation::Envelope parsed, attestation::parse_envelope(envelope));
+  const bool is_set = parsed.payload_type == kReferenceSetPayloadType;
+  ASSAY_ASSIGN(
+      const VerifiedEnvelope verified,
+      verify_envelope(services, envelope, is_set ? kReferenceSetPayloadType : kPolicyPayloadType));
+  ASSAY_ASSIGN(const ReadPolicy read, read_policy(verified.envelope));
   const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
   ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
 
-  storage::StatementRow row = policy_row(verified.envelope, policy);
-  return store_statement(services, verified, envelope,
-                         {std::move(row), event::kPolicyAccepted,
-                          Json{{"name", policy.name}, {"version", policy.version}},
-                          [&](storage::Transaction& transaction) {
-                            return require_version_free(transaction, verified.id, policy);
-                          }},
-                         actor);
+  const storage::StatementRow& row = read.row;
+  return store_statement(
+      services, verified, envelope,
+      {row, event::kPolicyAccepted, Json{{"name", row.name}, {"version", row.version}},
+       [&](storage::Transaction& transaction) {
+         return require_place(transaction, verified, row);
+       }},
+      actor);
 }
 
 Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::Action action,
@@ -216,13 +302,13 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
         index, transaction.append(approval_record(stored, approval, id, actor, transaction.now())));
     return {};
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   Json receipt;
   if (index) {
     ASSAY_ASSIGN(snapshot, services.store.snapshot());
     ASSAY_ASSIGN(receipt, log_receipt(*snapshot, *index));
   }
-  return PolicyInForce{stored.document.name, stored.document.version, policy, approval.sequence,
+  return PolicyInForce{stored.row.name, stored.row.version, policy, approval.sequence,
                        std::move(receipt)};
 }
 

@@ -10,6 +10,7 @@
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/governance/withdrawals.h"
@@ -336,7 +337,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
                                             .detail = std::move(detail)}));
     return {};
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   evidence_moved(services);
   if (services.job_bell != nullptr) {
     services.job_bell->ring();  // the worker of a node that was revoked hears of it now

@@ -9,6 +9,7 @@
 #include "schemas/log_record.h"
 #include "schemas/placement.h"
 #include "schemas/release.h"
+#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 
@@ -177,7 +178,7 @@ Result<WithdrawalAccepted> accept_withdrawal(Services& services, ByteView envelo
     ASSAY_ASSIGN(index, record(transaction, row, *withdrawn, document, actor));
     return {};
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   WithdrawalAccepted accepted{*std::move(withdrawn), index.has_value(), nullptr};
   if (index) {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());

@@ -1,47 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/impact/case_judge.h"
 
-#include <algorithm>
-
-#include "policy/as_read.h"
+#include "server/service/reference_sets.h"
 
 namespace assay::server {
 namespace {
 
 constexpr std::size_t kMaxPolicySets = 64;
 
+std::unexpected<Error> incomplete() {
+  return fail(ErrorCode::kLimitExceeded, "the case does not have all that the answer rests on");
+}
+
 }  // namespace
 
+// The sets of the case; what an activated policy names besides is looked up among those in force.
+Result<policy::ReferenceSets> CaseJudge::sets_of(const CaseFile& file) {
+  ASSAY_ASSIGN(const auto rows, snapshot_.active_policies());
+  ASSAY_ASSIGN(policy::ReferenceSets sets, sets_among(rows));
+  ASSAY_ASSIGN(const policy::ReferenceSets own, stored_sets(snapshot_, file.sets));
+  for (const auto& [name, set] : own) {
+    sets.insert_or_assign(name, set);
+  }
+  return sets;
+}
+
 Result<std::shared_ptr<const CaseJudge::InForce>> CaseJudge::policies_of(const CaseFile& file) {
-  if (const auto known = policies_.find(file.policies); known != policies_.end()) {
+  std::pair key(file.policies, file.sets);
+  if (const auto known = policies_.find(key); known != policies_.end()) {
     return known->second;
   }
   InForce in_force;
-  for (const StatementId& id : file.policies) {
-    ASSAY_ASSIGN(policy::ActivePolicy policy, stored_policy(snapshot_, id));
-    in_force.given.push_back(std::move(policy));
-  }
-  ASSAY_ASSIGN(in_force.supposed, suppose_policies(hypothesis_, in_force.given));
+  ASSAY_ASSIGN(in_force.given, stored_policies(snapshot_, file.policies, file.sets));
+  ASSAY_ASSIGN(policy::ReferenceSets sets, sets_of(file));
+  ASSAY_ASSIGN(in_force.supposed, suppose_policies(hypothesis_, in_force.given, std::move(sets)));
   if (policies_.size() >= kMaxPolicySets) {
     policies_.clear();
   }
   auto kept = std::make_shared<const InForce>(std::move(in_force));
-  policies_.emplace(file.policies, kept);
+  policies_.emplace(std::move(key), kept);
   return kept;
 }
 
 Result<CaseJudge::Case> CaseJudge::load(const DocumentId& facts) {
   ASSAY_ASSIGN(CaseFile file, load_case(snapshot_, facts));
   ASSAY_ASSIGN(const auto in_force, policies_of(file));
-  for (const PolicyDocument& policy : hypothesis_.activate) {
-    if (!policy::reads_enough(policy, file.workload, in_force->given)) {
-      return fail(ErrorCode::kLimitExceeded,
-                  "the case does not have all that the policy reads of a workload");
-    }
+  ASSAY_ASSIGN(const CaseGap gap, gaps_.of(file, in_force->given, in_force->supposed));
+  if (gap == CaseGap::kAll) {
+    return incomplete();
   }
   ASSAY_TRY(suppose_facts(hypothesis_, inputs_, file));
   const bool selected = policy::selected(in_force->supposed, file.workload, file.point);
-  return Case{std::move(file), in_force, selected};
+  return Case{std::move(file), in_force, selected, gap == CaseGap::kModels};
 }
 
 Result<CaseJudge::Case*> CaseJudge::find(const DocumentId& facts) {
@@ -65,6 +75,9 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
                  evaluate_case(snapshot_, known.file, known.policies->supposed, time, &cache_));
     ++evaluations_;
     answer = answer_of(verdict);
+  }
+  if (known.other_models && answer.selected && answer.allowed) {
+    return incomplete();
   }
   auto kept = std::make_shared<const Answer>(std::move(answer));
   known.judged.emplace(time, kept);

@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "server/service/decisions/judge_case.h"
 #include "server/service/impact/answer.h"
+#include "server/service/impact/case_gaps.h"
 #include "server/service/impact/suppose.h"
 
 namespace assay::server {
@@ -20,12 +22,15 @@ class CaseJudge {
 
   // Both arguments must outlive the object.
   CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis)
-      : snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
+      : snapshot_(snapshot),
+        hypothesis_(hypothesis),
+        inputs_(snapshot),
+        gaps_(snapshot, hypothesis) {}
 
   // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated
   // at the first time, and again at the first time at which the answer before may not hold any more
   // (Answer::valid_until). Errors: case-unsupported for a case of another format; limit-exceeded
-  // when the case lacks something that an activated policy reads (policy/as_read.h); data-loss.
+  // when the case lacks something that the answer rests on (case_gaps.h); data-loss.
   [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
       const DocumentId& facts, std::span<const Timestamp> times);
 
@@ -42,20 +47,26 @@ class CaseJudge {
     CaseFile file;
     std::shared_ptr<const InForce> policies;
     bool selected = false;
+    bool other_models = false;  // a name may stand for other models: only a denial is sure
     std::map<Timestamp, std::shared_ptr<const Answer>> judged{};
   };
 
   [[nodiscard]] Result<Case*> find(const DocumentId& facts);
   [[nodiscard]] Result<Case> load(const DocumentId& facts);
+  [[nodiscard]] Result<policy::ReferenceSets> sets_of(const CaseFile& file);
   [[nodiscard]] Result<std::shared_ptr<const InForce>> policies_of(const CaseFile& file);
   [[nodiscard]] Result<std::shared_ptr<const Answer>> answer_at(Case& known, Timestamp time);
 
   storage::Snapshot& snapshot_;
   const Hypothesis& hypothesis_;
   StatementInputs inputs_;
+  CaseGaps gaps_;
   DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use
   std::map<DocumentId, Case> cases_;
-  std::map<std::vector<StatementId>, std::shared_ptr<const InForce>> policies_;
+  // By the policies and the reference sets of the case.
+  std::map<std::pair<std::vector<StatementId>, std::vector<StatementId>>,
+           std::shared_ptr<const InForce>>
+      policies_;
   std::uint64_t evaluations_ = 0;
 };
 

@@ -18,7 +18,7 @@ inline constexpr std::chrono::seconds kImpactTime{5};
 // kMaxDecisionsExamined and for at most kImpactTime or until `deadline`. Each is judged again with
 // its own stored facts at its own time, under the policies of that time changed by the hypothesis,
 // and compared with the answer that was given. A decision whose case is of another format, or lacks
-// what an activated policy reads of a workload, counts as undecided.
+// what the answer rests on (case_gaps.h), counts as undecided.
 //
 // Returns what Tally::to_json() does (tally.h), with "cases" (evaluations made), and "next" when
 // decisions are left. Errors: overloaded while another question about impact runs;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/impact/note_affected.h"
 
-#include <algorithm>
 #include <set>
 
 #include "schemas/log_record.h"
@@ -15,15 +14,6 @@ namespace {
 constexpr std::size_t kMaxName = 64;
 constexpr std::size_t kPage = 1000;
 
-// Denied because of a revocation, not because something grew old since the pod was admitted.
-bool is_by_revocation(const Json& item) {
-  return std::ranges::any_of(item["why"], [](const Json& cause) {
-    return cause["code"] == info(Reason::kKeyRevoked).code ||
-           cause["code"] == info(Reason::kStatementWithdrawn).code ||
-           cause["code"] == info(Reason::kNodeRevoked).code;
-  });
-}
-
 // What is noted of the pods so far.
 struct Noted {
   std::uint64_t count = 0;
@@ -36,9 +26,6 @@ struct Noted {
     examined += page["examined"].get<std::uint64_t>();
     next = page.value("next", "");
     for (const Json& item : page["items"]) {
-      if (!is_by_revocation(item)) {
-        continue;
-      }
       ++count;
       if (pods.size() >= kMaxPodsNamed) {
         continue;
@@ -63,8 +50,9 @@ Result<std::uint64_t> note_affected(Services& services) {
   snapshot.reset();
   Noted noted;
   do {
-    ASSAY_ASSIGN(const Json page,
-                 affected_pods(services, {.after = noted.next, .limit = kPage}, {}));
+    ASSAY_ASSIGN(
+        const Json page,
+        affected_pods(services, {.after = noted.next, .limit = kPage, .by_revocation = true}, {}));
     noted.add(page);
   } while (!noted.next.empty() && noted.examined < kMaxPodsNoted);
   if (noted.count == 0) {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "policy/lineage.h"
 #include "server/service/impact/decision_impact.h"
 #include "server/service/impact/pod_judge.h"
+#include "server/service/impact/revoked.h"
 #include "server/service/impact/tally.h"
 
 namespace assay::server {
@@ -105,7 +107,24 @@ Result<bool> is_wanted(const AffectedQuery& query, PodJudge& judge, const CaseMo
     return false;
   }
   ASSAY_ASSIGN(const std::set<std::string>* inputs, judge.inputs().of(model, statement));
-  return inputs->contains(query.artifact);
+  ASSAY_ASSIGN(const std::set<std::string>* made, judge.inputs().made_from({query.artifact}));
+  return std::ranges::any_of(*inputs,
+                             [&](const std::string& input) { return made->contains(input); });
+}
+
+// Whether what the query looks for belongs to what the model was made from; only where a policy
+// asks for a lineage.
+Result<bool> is_in_lineage(const AffectedQuery& query, PodJudge& judge,
+                           const policy::Facts& facts) {
+  if (!facts.lineage || !facts.artifact) {
+    return false;
+  }
+  ASSAY_ASSIGN(const auto lineage, judge.whole_lineage(*facts.artifact));
+  return (!query.artifact.empty() && lineage->mentions(query.artifact)) ||
+         std::ranges::any_of(lineage->statements(), [&](const auto& one) {
+           return (query.key && has_key(one->fact, *query.key)) ||
+                  (query.statement && one->fact.id == *query.statement);
+         });
 }
 
 Result<bool> is_about(const AffectedQuery& query, PodJudge& judge, const JudgedPod& pod) {
@@ -116,6 +135,10 @@ Result<bool> is_about(const AffectedQuery& query, PodJudge& judge, const JudgedP
     return true;
   }
   for (const CaseModel& model : pod.file.models) {
+    ASSAY_ASSIGN(const bool ancestor, is_in_lineage(query, judge, model.facts));
+    if (ancestor) {
+      return true;
+    }
     for (const policy::ManifestFact& one : std::as_const(model.facts.manifests)) {
       ASSAY_ASSIGN(const bool wanted, is_wanted(query, judge, model, one.statement, false));
       if (wanted) {
@@ -208,7 +231,11 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
     if (!judged->present.selected || judged->present.allowed) {
       return true;
     }
-    ASSAY_ASSIGN(const bool about, is_about(query, judge, *judged));
+    ASSAY_ASSIGN(bool about, is_about(query, judge, *judged));
+    if (about && query.by_revocation) {
+      ASSAY_ASSIGN(const Answer without, judge.without_revocations(*judged, now));
+      about = is_by_revocation(judged->present, without);
+    }
     if (about) {
       items.push_back(pod_view(services, row, *judged));
       items.back()["reasons"] = judged->present.reasons;

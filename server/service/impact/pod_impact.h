@@ -15,8 +15,9 @@ inline constexpr std::size_t kMaxPodsExamined = 2000;
 
 // Looks at known pods, by cluster and uid, from request.after on, at most kMaxPodsExamined and for
 // at most kImpactTime (decision_impact.h) or until `deadline`. Each is judged twice, as things
-// stand now and under the hypothesis, as at the binding to its node, or as at its creation when it
-// has none. Conditions for a later point are left out.
+// stand now and under the hypothesis: one that runs and may serve as at serve, others as at the
+// binding to their node, or as at their creation when they have none. Conditions for a later point
+// are left out.
 //
 // Returns what Tally::to_json() does (tally.h), with "next" when pods are left. "nodes" also has
 // the enrolled nodes that the hypothesis itself is about, with and without pods. Errors: overloaded
@@ -27,11 +28,13 @@ inline constexpr std::size_t kMaxPodsExamined = 2000;
 
 // Which pods are looked for. Empty members are no filters.
 struct AffectedQuery {
-  std::optional<KeyId> key{};              // that signed something about a model of the pod
-  std::optional<StatementId> statement{};  // about a model of the pod
-  std::string artifact{};  // "algorithm:value": a model of the pod, or a direct input of one
+  // Signed something about a model of the pod, or about what one was made from.
+  std::optional<KeyId> key{};
+  std::optional<StatementId> statement{};  // about a model of the pod, or what one was made from
+  std::string artifact{};  // "algorithm:value": a model of the pod, or what went into one
   std::string after{};     // "next" of the answer before
   std::size_t limit = 100;
+  bool by_revocation = false;  // only for a revocation or a withdrawal (revoked.h)
 };
 
 // Looks at known pods as pod_impact() does, and lists those that were admitted and that would be

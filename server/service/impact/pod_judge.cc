@@ -3,11 +3,26 @@
 
 #include <algorithm>
 
+#include "server/service/impact/revoked.h"
 #include "server/service/kubernetes/judging.h"
 #include "server/service/kubernetes/pod_node.h"
+#include "server/service/reference_sets.h"
 #include "server/service/references/resolve.h"
 
 namespace assay::server {
+namespace {
+
+// When the newest heartbeat of the node was heard, if it names an instance of the pod.
+std::optional<Timestamp> runs(const Services& services, const storage::PodRow& row,
+                              const std::string& node) {
+  const auto heard = services.heartbeats.of(node);
+  const bool named = heard && std::ranges::any_of(heard->instances, [&](const InstanceBeat& beat) {
+                       return beat.instance.pod == row.uid;
+                     });
+  return named ? std::optional(heard->heard_at) : std::nullopt;
+}
+
+}  // namespace
 
 // Nothing when no policy selects the workload.
 Result<std::optional<CaseFile>> PodJudge::open(const Question& question, const Policies& policies) {
@@ -40,7 +55,9 @@ Status PodJudge::suppose(const Question& question, const std::optional<CaseFile>
                          JudgedPod& judged) {
   ASSAY_ASSIGN(const auto in_force, policies_in_force(services_, snapshot_));
   if (!supposed_policies_) {
-    ASSAY_ASSIGN(supposed_policies_, suppose_policies(*hypothesis_, *in_force));
+    ASSAY_ASSIGN(const auto rows, snapshot_.active_policies());
+    ASSAY_ASSIGN(policy::ReferenceSets sets, sets_among(rows));
+    ASSAY_ASSIGN(supposed_policies_, suppose_policies(*hypothesis_, *in_force, std::move(sets)));
   }
   std::optional<CaseFile> file = present;
   if (hypothesis_->changes_policies()) {
@@ -53,12 +70,11 @@ Status PodJudge::suppose(const Question& question, const std::optional<CaseFile>
   return {};
 }
 
-Result<JudgedPod> PodJudge::judge(const storage::PodRow& row, Timestamp now) {
-  ASSAY_ASSIGN(policy::Workload workload, policy::workload_from_json(row.workload));
-  workload.node = node_of_pod(row, {}).node;
-  JudgedPod judged{workload.node.empty() ? DecisionPoint::kCreate : DecisionPoint::kBind,
-                   workload.node};
-  const Question question{.request = {.point = judged.point,
+// Judges as at one point.
+Result<JudgedPod> PodJudge::judge_at(const storage::PodRow& row, policy::Workload workload,
+                                     DecisionPoint point, Timestamp now) {
+  JudgedPod judged{point, workload.node};
+  const Question question{.request = {.point = point,
                                       .models = references_of(row),
                                       .workload = std::move(workload),
                                       .context = nullptr,
@@ -86,6 +102,50 @@ Result<JudgedPod> PodJudge::judge(const storage::PodRow& row, Timestamp now) {
   return judged;
 }
 
+Result<JudgedPod> PodJudge::judge(const storage::PodRow& row, Timestamp now) {
+  ASSAY_ASSIGN(policy::Workload workload, policy::workload_from_json(row.workload));
+  workload.node = node_of_pod(row, {}).node;
+  if (workload.node.empty()) {
+    return judge_at(row, std::move(workload), DecisionPoint::kCreate, now);
+  }
+  if (runs(services_, row, workload.node)) {
+    ASSAY_ASSIGN(JudgedPod served, judge_at(row, workload, DecisionPoint::kServe, now));
+    // What a pod has not at present it cannot lose: of one that does not serve yet the binding is
+    // in question.
+    if (hypothesis_ == nullptr || served.present.allowed || !served.present.selected) {
+      return served;
+    }
+  }
+  return judge_at(row, std::move(workload), DecisionPoint::kBind, now);
+}
+
+Result<std::shared_ptr<const policy::Lineage>> PodJudge::whole_lineage(const ArtifactId& artifact) {
+  constexpr std::size_t kMaxKept = 256;
+  constexpr std::size_t kMaxDepth = 64;
+  if (const auto known = lineages_.find(artifact); known != lineages_.end()) {
+    return known->second;
+  }
+  ASSAY_ASSIGN(auto lineage,
+               read_lineage(snapshot_, artifact.text(), policy::LineageDirection::kUp, kMaxDepth));
+  if (lineages_.size() >= kMaxKept) {
+    lineages_.clear();
+  }
+  return lineages_.emplace(artifact, std::move(lineage)).first->second;
+}
+
+Result<Answer> PodJudge::without_revocations(const JudgedPod& judged, Timestamp now) {
+  CaseFile file = judged.file;
+  for (CaseModel& model : file.models) {
+    if (model.facts.lineage && model.facts.artifact) {  // decisions leave out what cannot count
+      ASSAY_ASSIGN(model.facts.lineage, whole_lineage(*model.facts.artifact));
+      model.lineage = nullptr;  // what is kept there is of the other lineage
+    }
+  }
+  drop_revocations(file);
+  ASSAY_ASSIGN(const auto in_force, policies_in_force(services_, snapshot_));
+  return evaluate(file, *in_force, now);
+}
+
 Json pod_view(const Services& services, const storage::PodRow& row, const JudgedPod& judged) {
   Json view = {{"cluster", row.cluster},      {"uid", row.uid},
                {"namespace", row.name_space}, {"name", row.name},
@@ -95,12 +155,9 @@ Json pod_view(const Services& services, const storage::PodRow& row, const Judged
     return view;
   }
   view["node"] = judged.node;
-  const auto heard = services.heartbeats.of(judged.node);
-  if (heard && std::ranges::any_of(heard->instances, [&](const InstanceBeat& beat) {
-        return beat.instance.pod == row.uid;
-      })) {
+  if (const auto heard = runs(services, row, judged.node)) {
     view["state"] = "running";
-    view["last_seen"] = to_rfc3339(heard->heard_at);
+    view["last_seen"] = to_rfc3339(*heard);
   }
   return view;
 }

@@ -2,6 +2,8 @@
 // Judges known pods as things stand now, and under a hypothesis.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "server/service/decisions/judge_case.h"
@@ -11,9 +13,9 @@
 
 namespace assay::server {
 
-// A pod and what would be answered now if it were created or bound again.
+// A pod and what would be answered now if somebody asked about it again.
 struct JudgedPod {
-  DecisionPoint point;  // bind when the node is known, else create
+  DecisionPoint point;  // serve for a pod that runs, bind when the node is known, else create
   std::string node;     // empty: none, or several are possible
   Answer present{};
   Answer supposed{};                  // equal to `present` without a hypothesis
@@ -28,8 +30,18 @@ class PodJudge {
       : services_(services), snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
 
   // Judges a pod with what is known of its models, its node and its reports at `now`. What the pod
-  // mounts and runs is taken as it was admitted. Errors: those of decide() (decisions/decide.h).
+  // mounts and runs is taken as it was admitted. A pod whose instances the newest heartbeat of its
+  // node names is judged as at serve; under a hypothesis only if it may serve at present, else as
+  // at its binding. Errors: those of decide() (decisions/decide.h).
   [[nodiscard]] Result<JudgedPod> judge(const storage::PodRow& row, Timestamp now);
+
+  // Returns what would be answered about a judged pod if nothing were revoked or withdrawn.
+  [[nodiscard]] Result<Answer> without_revocations(const JudgedPod& judged, Timestamp now);
+
+  // Returns the lineage of a model as readers see it, with what was withdrawn and revoked
+  // (read_lineage() in lineage/closure.h). Errors: those of the store; data-loss.
+  [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> whole_lineage(
+      const ArtifactId& artifact);
 
   [[nodiscard]] StatementInputs& inputs() { return inputs_; }
 
@@ -42,6 +54,8 @@ class PodJudge {
     Timestamp now;
   };
 
+  [[nodiscard]] Result<JudgedPod> judge_at(const storage::PodRow& row, policy::Workload workload,
+                                           DecisionPoint point, Timestamp now);
   [[nodiscard]] Result<std::optional<CaseFile>> open(const Question& question,
                                                      const Policies& policies);
   [[nodiscard]] Result<Answer> evaluate(const std::optional<CaseFile>& file,
@@ -53,8 +67,9 @@ class PodJudge {
   storage::Snapshot& snapshot_;
   const Hypothesis* hypothesis_;
   StatementInputs inputs_;
-  std::optional<Policies> supposed_policies_;  // once they are needed
-  DecisionCache cache_;                        // of predicate tests
+  std::map<ArtifactId, std::shared_ptr<const policy::Lineage>> lineages_;  // whole ones
+  std::optional<Policies> supposed_policies_;                              // once they are needed
+  DecisionCache cache_;                                                    // of predicate tests
 };
 
 // Returns {"cluster", "uid", "namespace", "name", "models", "point", "state", "last_seen"}, and

@@ -2,11 +2,12 @@
 #include "server/service/impact/suppose.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "attestation/dsse.h"
 #include "policy/lineage.h"
 #include "schemas/statement.h"
+#include "server/service/impact/statement_of.h"
+#include "server/service/lineage/closure.h"
 
 namespace assay::server {
 namespace {
@@ -42,8 +43,30 @@ bool has_supposed_key(const Hypothesis& hypothesis, const policy::StatementFact&
   });
 }
 
+bool has_lost_status(const Hypothesis& hypothesis, const policy::StageEvidenceFact& evidence) {
+  return contains(hypothesis.tcb_status_lost, evidence.status_now);
+}
+
+bool has_lost_evidence(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
+  return std::ranges::any_of(statement.evidence, [&](const policy::StageEvidenceFact& evidence) {
+    return has_lost_status(hypothesis, evidence);
+  });
+}
+
+std::string lost_error(const std::string& status) { return "TCB_STATUS_NOT_ACCEPTED:" + status; }
+
+// What was found at the first appraisal stays.
+void suppose_evidence(const Hypothesis& hypothesis, policy::StatementFact& statement) {
+  for (policy::StageEvidenceFact& evidence : statement.evidence) {
+    if (has_lost_status(hypothesis, evidence) && evidence.error_now.empty()) {
+      evidence.error_now = lost_error(evidence.status_now);
+    }
+  }
+}
+
 void suppose_statement(const Hypothesis& hypothesis, bool withdrawn,
                        policy::StatementFact& statement) {
+  suppose_evidence(hypothesis, statement);
   if (withdrawn && !statement.withdrawn) {
     statement.withdrawn = policy::WithdrawnFact{kSupposed.reason, kSupposed.at, {}};
   }
@@ -54,13 +77,8 @@ void suppose_statement(const Hypothesis& hypothesis, bool withdrawn,
   }
 }
 
-template <typename Item>
-auto& statement_of(Item& item) {
-  if constexpr (std::is_same_v<std::remove_const_t<Item>, policy::StatementFact>) {
-    return item;
-  } else {
-    return item.statement;
-  }
+bool is_touched(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
+  return has_supposed_key(hypothesis, statement) || has_lost_evidence(hypothesis, statement);
 }
 
 // Changes those items of a shared list that are touched; the list stays shared when none is.
@@ -72,7 +90,7 @@ Status change(const Hypothesis& hypothesis, policy::SharedList<Item>& list,
   std::vector<std::pair<std::size_t, bool>> touched;
   for (std::size_t i = 0; i < read.size(); ++i) {
     ASSAY_ASSIGN(const bool all, withdrawn(statement_of(read[i])));
-    if (all || has_supposed_key(hypothesis, statement_of(read[i]))) {
+    if (all || is_touched(hypothesis, statement_of(read[i]))) {
       touched.emplace_back(i, all);
     }
   }
@@ -99,7 +117,7 @@ void suppose_lineage(const Hypothesis& hypothesis, policy::Facts& facts) {
   bool changed = false;
   for (auto& statement : statements) {
     const bool withdrawn = is_withdrawn(hypothesis, *statement);
-    if (withdrawn || has_supposed_key(hypothesis, statement->fact)) {
+    if (withdrawn || is_touched(hypothesis, statement->fact)) {
       auto supposed = std::make_shared<policy::LineageStatement>(*statement);
       suppose_statement(hypothesis, withdrawn, supposed->fact);
       statement = std::move(supposed);
@@ -108,7 +126,7 @@ void suppose_lineage(const Hypothesis& hypothesis, policy::Facts& facts) {
   }
   if (changed) {
     facts.lineage = policy::Lineage::make(facts.lineage->start(), std::move(statements),
-                                          facts.lineage->reached());
+                                          facts.lineage->reached(), facts.lineage->rest());
   }
 }
 
@@ -124,12 +142,37 @@ void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
   }
   if (node.appraised_at && contains(hypothesis.tcb_status_lost, node.tcb_status)) {
     if (node.appraisal_error.empty()) {
-      node.appraisal_error = "TCB_STATUS_NOT_ACCEPTED:" + node.tcb_status;
+      node.appraisal_error = lost_error(node.tcb_status);
     }
     node.worker_measured = false;
     for (policy::ReportFact& report : facts.reports) {
       report.worker_measured = false;
     }
+  }
+}
+
+// Adds to `made` what these statements say was made from it, and what manifests join with it.
+void spread(const policy::Lineage::Statements& statements, std::set<std::string>& made) {
+  const auto has = [&](const std::string& digest) { return made.contains(digest); };
+  for (bool again = true; again;) {
+    const std::size_t before = made.size();
+    for (const auto& statement : statements) {
+      const auto is_from = [&](const policy::LineageInput& input) {
+        return std::ranges::any_of(input.digests, has);
+      };
+      const bool touched =
+          statement->manifest
+              ? std::ranges::any_of(statement->subjects,
+                                    [&](const auto& subject) { return has(subject.digest); })
+              : policy::makes_subjects(*statement) &&
+                    std::ranges::any_of(statement->inputs, is_from);
+      for (const policy::LineageSubject& subject : statement->subjects) {
+        if (touched && policy::is_strong_digest(subject.digest)) {
+          made.insert(subject.digest);
+        }
+      }
+    }
+    again = made.size() > before;
   }
 }
 
@@ -146,9 +189,9 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, Case
       return own;
     }
     ASSAY_ASSIGN(const std::set<std::string>* named, inputs.of(model, statement));
-    return std::ranges::any_of(hypothesis.without_artifacts, [&](const std::string& artifact) {
-      return named->contains(artifact);
-    });
+    ASSAY_ASSIGN(const std::set<std::string>* made, inputs.made_from(hypothesis.without_artifacts));
+    return std::ranges::any_of(*named,
+                               [&](const std::string& input) { return made->contains(input); });
   };
   ASSAY_TRY(change(hypothesis, facts.manifests, listed));
   ASSAY_TRY(change(hypothesis, facts.placements, listed));
@@ -180,11 +223,37 @@ Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
   return &known_.emplace(statement.id, inputs_in(parsed.predicate)).first->second;
 }
 
+Result<const std::set<std::string>*> StatementInputs::made_from(
+    const std::vector<std::string>& artifacts) {
+  if (const auto known = made_from_.find(artifacts); known != made_from_.end()) {
+    return &known->second;
+  }
+  std::set<std::string> made;
+  for (const std::string& artifact : artifacts) {
+    made.insert(artifact);
+    ASSAY_ASSIGN(const auto lineage, made_from_lineage(snapshot_, artifact));
+    if (!lineage->reached().empty()) {
+      return fail(ErrorCode::kLimitExceeded, "more was made from the artifact than is looked at",
+                  artifact);
+    }
+    spread(lineage->statements(), made);
+  }
+  return &made_from_.emplace(artifacts, std::move(made)).first->second;
+}
+
 Result<Policies> suppose_policies(const Hypothesis& hypothesis,
-                                  std::span<const policy::ActivePolicy> policies) {
+                                  std::span<const policy::ActivePolicy> policies,
+                                  policy::ReferenceSets sets) {
+  for (const ReferenceSet& set : hypothesis.sets) {
+    ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(set)));
+    const StatementId id = attestation::statement_id(kReferenceSetPayloadType, as_bytes(payload));
+    sets.insert_or_assign(set.name, policy::ActiveSet{id, set});
+  }
   std::map<std::string, policy::ActivePolicy> by_name;
   for (const policy::ActivePolicy& policy : policies) {
-    by_name.insert_or_assign(policy.document.name, policy);
+    by_name.insert_or_assign(policy.document.name, hypothesis.sets.empty()
+                                                       ? policy
+                                                       : policy::with_other_sets(policy, sets));
   }
   for (const std::string& name : hypothesis.deactivate) {
     by_name.erase(name);
@@ -192,7 +261,7 @@ Result<Policies> suppose_policies(const Hypothesis& hypothesis,
   for (const PolicyDocument& document : hypothesis.activate) {
     ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(document)));
     const StatementId id = attestation::statement_id(kPolicyPayloadType, as_bytes(payload));
-    by_name.insert_or_assign(document.name, policy::ActivePolicy{id, document});
+    by_name.insert_or_assign(document.name, policy::with_sets(id, document, sets));
   }
   Policies supposed;
   for (auto& [name, policy] : by_name) {

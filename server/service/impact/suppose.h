@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/reference_sets.h"
 #include "schemas/impact_request.h"
 #include "server/service/decision_cache.h"
 #include "server/service/decisions/case_file.h"
@@ -24,25 +25,33 @@ class StatementInputs {
   // Errors: data-loss; storage.
   [[nodiscard]] Result<const std::set<std::string>*> of(const CaseModel& model,
                                                         const policy::StatementFact& statement);
+  // Returns the digests of `artifacts` and of everything that was made from them at any distance,
+  // as the stored statements say now, whoever signed them. Errors: limit-exceeded when more was
+  // made from them than a lineage has (policy/lineage.h); data-loss; storage.
+  [[nodiscard]] Result<const std::set<std::string>*> made_from(
+      const std::vector<std::string>& artifacts);
 
  private:
   static constexpr std::size_t kMaxKept = 65'536;
 
   storage::Snapshot& snapshot_;
   std::map<StatementId, std::set<std::string>> known_;
+  std::map<std::vector<std::string>, std::set<std::string>> made_from_;
 };
 
 // Returns the policies that would be in force: `policies` with those of the hypothesis activated,
-// in order of their names, and without those that it deactivates.
+// in order of their names, and without those that it deactivates. `sets` are the reference sets in
+// force beside `policies`; those of the hypothesis replace them.
 [[nodiscard]] Result<Policies> suppose_policies(const Hypothesis& hypothesis,
-                                                std::span<const policy::ActivePolicy> policies);
+                                                std::span<const policy::ActivePolicy> policies,
+                                                policy::ReferenceSets sets);
 
 // Changes the facts of every model of the case. Revoked keys and nodes are revoked at any time. A
-// statement or manifest that is withdrawn, or that is about or from an artifact that must not be
-// used, counts as if all of its signers' keys were revoked: never for a pass, and below a `not` as
-// an error. Evidence with a lost TCB status is refused, and so are the reports of its node.
-// References are not resolved again: the models stay those of the case. Errors: those of
-// StatementInputs.
+// statement or manifest that is withdrawn, or that is about an artifact that must not be used, or
+// about something made from one at any distance, counts as if all of its signers' keys were
+// revoked: never for a pass, and below a `not` as an error. Evidence with a lost TCB status, of
+// nodes and of stages, is refused now, and so are the reports of its node. References are not
+// resolved again: the models stay those of the case. Errors: those of StatementInputs.
 [[nodiscard]] Status suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
                                    CaseFile& file);
 

@@ -56,8 +56,7 @@ struct Comparison {
 // entries. A report about memory is compared with all tensor entries and no file entry. Errors:
 // report-mismatch when the report does not fit the job: its parameters (including ignore rules)
 // differ from the manifest's; it reports entries outside the subset; it reports an entry and also
-// lists it as not covered; positions are out of order; an extra file or tensor is an entry of the
-// manifest.
+// lists it as not covered; positions are out of order; an extra file is an entry of the manifest.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);

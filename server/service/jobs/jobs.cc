@@ -404,15 +404,15 @@ Result<JobCreated> create_job(Services& services, const JobRequest& request,
   return result;
 }
 
-Result<std::optional<JobCreated>> order_job(Services& services, const JobRequest& request,
-                                            const std::string& cluster) {
+Result<std::optional<JobCreated>> order_job(Services& services, storage::Store& store,
+                                            const JobRequest& request, const std::string& cluster) {
   const Principal system{std::string(kSystem), {}, {}, {}};
   auto made = new_job(services, request, system);
   if (!made) {
     return std::unexpected(std::move(made).error());
   }
   std::optional<JobCreated> result;
-  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
+  ASSAY_TRY(store.write([&](storage::Transaction& transaction) -> Status {
     result.reset();
     ASSAY_ASSIGN(const bool recent, was_tried(transaction, *made, cluster));
     if (recent) {

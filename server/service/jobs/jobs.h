@@ -41,13 +41,13 @@ struct JobCreated {
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 
-// Creates a job on all entries for the service itself. If a job for the same work is open, returns
-// that job instead. Returns nullopt, and creates no job, when a recent job for the same work shows
-// that a new job would fail, too. This is so when the recent job ended less than a minute ago
-// without a report, or less than ten minutes ago with a report about the wrong volume. The volume
-// is wrong if `cluster` already had another volume behind the claim when the recent job was
-// created. Errors: as create_job.
-[[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
+// Creates a job on all entries for the service itself, with a write to `store` (Services::store or
+// a handle of it). If a job for the same work is open, returns that job instead. Returns nullopt,
+// and creates no job, when a recent job for the same work shows that a new job would fail, too.
+// This is so when the recent job ended less than a minute ago without a report, or less than ten
+// minutes ago with a report about the wrong volume. The volume is wrong if `cluster` already had
+// another volume behind the claim when the recent job was created. Errors: as create_job.
+[[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services, storage::Store& store,
                                                           const JobRequest& request,
                                                           const std::string& cluster);
 

@@ -43,7 +43,8 @@ Result<ReviewAnswer> judge(const Asking& asking, const Review& review) {
 Result<ReviewAnswer> review(Services& services, AdmissionCall call, ByteView body,
                             const std::string& principal, std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const Review parsed, parse_review(body));
-  auto result = judge({services, call, principal, deadline}, parsed);
+  auto result =
+      judge({services, services.store.for_admission(), call, principal, deadline}, parsed);
   return result ? std::move(result) : refuse_undecided(parsed, result.error());
 }
 

@@ -43,7 +43,7 @@ bool same(const storage::ClaimRow& a, const storage::ClaimRow& b) {
 
 Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
                                                      const storage::ClaimRow& claim) {
-  ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(const auto snapshot, asking.store.snapshot());
   auto known = snapshot->claim(claim.cluster, claim.name_space, claim.name);
   if (!known && known.error().code != ErrorCode::kNotFound) {
     return std::unexpected(std::move(known).error());
@@ -105,7 +105,7 @@ Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review) {
   if (!changes) {
     return allow_unjudged(review, kRecorded);
   }
-  const auto written = asking.services.store.write([&](storage::Transaction& transaction) {
+  const auto written = asking.store.write([&](storage::Transaction& transaction) {
     return going ? transaction.remove_claim(claim.cluster, claim.name_space, claim.name, claim.uid)
                  : put(transaction, claim, volume_in(review.old_object).empty());
   });

@@ -56,7 +56,8 @@ DecisionRequest request_for(const Asking& asking, const Review& review, policy::
           .dry_run = review.dry_run,
           .skip_unselected = true,
           .cluster = asking.principal,
-          .deadline = asking.deadline};
+          .deadline = asking.deadline,
+          .store = &asking.store};
 }
 
 Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,

@@ -19,6 +19,7 @@ namespace assay::server {
 // identifies the cluster, because each cluster has its own principal.
 struct Asking {
   Services& services;
+  storage::Store& store;  // what reviews write with: Services::store with admission's share
   AdmissionCall call;
   const std::string& principal;
   std::optional<Timestamp> deadline;

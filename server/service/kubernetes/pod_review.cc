@@ -77,7 +77,7 @@ void settle(const Asking& asking, const Review& review, const storage::PodRow& r
   if (known || !asking.keeps(review) || asking.services.unselected.find(row.cluster, row.uid)) {
     return;
   }
-  static_cast<void>(asking.services.store.write([&](storage::Transaction& transaction) -> Status {
+  static_cast<void>(asking.store.write([&](storage::Transaction& transaction) -> Status {
     auto present = transaction.pod(row.cluster, row.uid);
     if (!present) {
       return {};
@@ -135,7 +135,7 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
     return Json::array();
   }
   ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
-  ASSAY_ASSIGN(snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(snapshot, asking.store.snapshot());
   const Timestamp now = asking.services.clock.now();
   ASSAY_ASSIGN(const auto policies, policies_in_force(asking.services, *snapshot));
   ASSAY_ASSIGN(
@@ -285,7 +285,7 @@ ReviewAnswer forget_pod(const Asking& asking, const Review& review) {
   const std::string uid = metadata_text(review.old_object, "uid");
   if (asking.keeps(review) && !uid.empty()) {
     // When this fails the row goes by its age.
-    static_cast<void>(asking.services.store.write([&](storage::Transaction& transaction) {
+    static_cast<void>(asking.store.write([&](storage::Transaction& transaction) {
       asking.services.unselected.remove(asking.principal, uid);
       return transaction.remove_pod(asking.principal, uid);
     }));

@@ -3,140 +3,98 @@
 
 #include <algorithm>
 
-#include "schemas/placement.h"
-#include "schemas/release.h"
-#include "server/service/documents/lineage_row.h"
-#include "server/service/documents/outlines.h"
+#include "server/service/lineage/steps.h"
 #include "server/service/references/resolve.h"
+#include "storage/lineage_reads.h"
 
 namespace assay::server {
 namespace {
 
-constexpr std::size_t kPage = 1000;
 constexpr policy::LineageLimits kLimits = {};
+// Of more changes of the stored statements than this, a lineage is read again instead.
+constexpr std::size_t kMaxCaughtUp = 256;
 // Nobody looks at more.
 constexpr policy::LineageLimits kShownLimits = {.depth = 64, .digests = 2000, .statements = 2000};
 
-Result<KeysById> keys_of(storage::Snapshot& snapshot) {
-  ASSAY_ASSIGN(auto keys, snapshot.keys());
-  KeysById by_id;
-  for (TrustedKey& key : keys) {
-    key.public_key.clear();  // signatures were verified when they came
-    by_id.emplace(key.id, std::move(key));
-  }
-  return by_id;
-}
-
-// Reads statements of one snapshot.
-class Reading {
- public:
-  Reading(storage::Snapshot& snapshot, KeysById keys, std::function<Status()> check)
-      : snapshot_(snapshot), keys_(std::move(keys)), check_(std::move(check)) {}
-
-  Result<policy::Lineage::Statements> about(const std::string& digest) {
-    storage::StatementQuery query;
-    query.subject = digest;
-    return read(query);
-  }
-  Result<policy::Lineage::Statements> from(const std::string& digest) {
-    storage::StatementQuery query;
-    query.input = digest;
-    return read(query);
-  }
-
- private:
-  Result<policy::Lineage::Statements> read(storage::StatementQuery query) {
-    policy::Lineage::Statements statements;
-    query.with_unanchored = true;
-    query.bounds.limit = kPage;
-    do {
-      ASSAY_TRY(check_());
-      ASSAY_ASSIGN(const auto page, snapshot_.statements(query));
-      for (const storage::StatementRow& row : page.items) {
-        if (is_of_lineages(row)) {
-          ASSAY_ASSIGN(auto statement, of_row(row));
-          statements.push_back(std::move(statement));
-        }
-      }
-      query.bounds.after = page.next;
-    } while (query.bounds.after && statements.size() < kLimits.statements);
-    return statements;
-  }
-
-  static bool is_of_lineages(const storage::StatementRow& row) {
-    return row.kind == storage::StatementKind::kManifest
-               ? is_current_manifest(row)
-               : row.kind == storage::StatementKind::kAttestation &&
-                     row.predicate_type != kPlacementPredicateType &&
-                     row.predicate_type != kReleasePredicateType;
-  }
-
-  // A statement about several things is read once.
-  Result<std::shared_ptr<const policy::LineageStatement>> of_row(const storage::StatementRow& row) {
-    std::shared_ptr<const policy::LineageStatement>& known = known_[row.id];
-    if (!known) {
-      ASSAY_ASSIGN(known, lineage_statement(snapshot_, row, keys_));
-    }
-    return known;
-  }
-
-  storage::Snapshot& snapshot_;
-  KeysById keys_;
-  std::function<Status()> check_;
-  std::map<StatementId, std::shared_ptr<const policy::LineageStatement>> known_;
-};
-
+// For readers: whoever signed.
 Result<std::shared_ptr<const policy::Lineage>> collect(storage::Snapshot& snapshot,
                                                        const std::string& start,
                                                        policy::LineageDirection direction,
-                                                       const policy::LineageLimits& limits,
-                                                       std::function<Status()> check) {
-  ASSAY_ASSIGN(KeysById keys, keys_of(snapshot));
-  Reading reading(snapshot, std::move(keys), std::move(check));
+                                                       const policy::LineageLimits& limits) {
+  ASSAY_ASSIGN(StatementReader reader, StatementReader::open(snapshot, [] { return Status(); }));
   const policy::LineageSource source{
-      [&](const std::string& digest) { return reading.about(digest); },
-      [&](const std::string& digest) { return reading.from(digest); }};
-  return policy::collect_lineage(start, source, direction, limits);
+      [&](const std::string& digest) { return reader.about(digest); },
+      [&](const std::string& digest) { return reader.from(digest); }};
+  return policy::collect_lineage(start, source, direction, limits, policy::LineageWhose::kAll);
 }
 
-// Statements after `after`, whatever they are about; stops when `look` returns false.
-Status for_newer(storage::Snapshot& view, std::optional<LeafIndex> after,
-                 const std::function<bool(const storage::StatementRow&)>& look) {
-  storage::StatementQuery query;
-  query.with_unanchored = true;
-  query.bounds.limit = kPage;
-  query.bounds.after = after;
-  do {
-    ASSAY_ASSIGN(const auto page, view.statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      if (!look(row)) {
-        return {};
-      }
-    }
-    query.bounds.after = page.next;
-  } while (query.bounds.after);
-  return {};
+// Upwards, what may count, within kLimits; what is known of statements already is not read again.
+Result<LineageFacts> collect_facts(Services& services, storage::Snapshot& snapshot,
+                                   const std::string& start, const std::function<Status()>& check) {
+  ASSAY_ASSIGN(StatementReader reader, StatementReader::open(snapshot, check));
+  ASSAY_ASSIGN(HeldSteps steps, HeldSteps::take(services.decisions.steps, snapshot));
+  const policy::LineageSource source{
+      [&](const std::string& digest) { return steps.about(reader, digest); }};
+  ASSAY_ASSIGN(auto lineage,
+               policy::collect_lineage(start, source, policy::LineageDirection::kUp, kLimits));
+  return steps.share(std::move(lineage));
+}
+
+bool is_about(const policy::Lineage& lineage, const storage::StatementRow& row) {
+  return std::any_of(row.subjects.begin(), row.subjects.end(),
+                     [&](const std::string& subject) { return lineage.mentions(subject); });
+}
+
+// What changed of the stored statements, and whether a lineage mentions some of it.
+struct Changes {
+  std::uint64_t count = 0;
+  bool touched = false;
+
+  void add(const policy::Lineage& lineage, const storage::StatementRow& row) {
+    ++count;
+    touched = touched || is_about(lineage, row);
+  }
+  [[nodiscard]] bool done() const { return touched || count > kMaxCaughtUp; }
+};
+
+// Adds the statements that came after `newest`, and sets it to the last of them.
+Status add_new(storage::Snapshot& view, const policy::Lineage& lineage,
+               std::optional<LeafIndex>& newest, Changes& changes) {
+  return for_newer(view, newest, [&](const storage::StatementRow& row) {
+    changes.add(lineage, row);
+    newest = row.log_index;
+    return !changes.done();
+  });
+}
+
+// Whether evidence of a step can have become stale.
+Result<bool> same_evidence(storage::Snapshot& view, const SeenLineage& seen) {
+  ASSAY_ASSIGN(const std::uint64_t generation, view.lineage().evidence_generation());
+  const auto& statements = seen.facts->lineage->statements();
+  return generation == seen.evidence || std::ranges::all_of(statements, [](const auto& one) {
+           return one->fact.evidence.empty();
+         });
 }
 
 // Brings `seen` up to the state of `view`; false when it does not hold there.
 Result<bool> catch_up(storage::Snapshot& view, SeenLineage& seen) {
+  ASSAY_ASSIGN(const bool same, same_evidence(view, seen));
   ASSAY_ASSIGN(const std::uint64_t version, view.statements_version());
-  if (version == seen.version) {
-    return true;
+  if (!same || version <= seen.version) {
+    return same && version == seen.version;
   }
-  std::uint64_t rows = 0;
-  bool touched = false;
+  Changes changes;
   std::optional<LeafIndex> newest = seen.newest;
-  ASSAY_TRY(for_newer(view, seen.newest, [&](const storage::StatementRow& row) {
-    ++rows;
-    newest = row.log_index;
-    touched = std::any_of(
-        row.subjects.begin(), row.subjects.end(),
-        [&](const std::string& subject) { return seen.facts->lineage->mentions(subject); });
-    return !touched && rows < kLimits.statements;
-  }));
-  // What rose besides are further signatures: nothing tells whose.
-  if (touched || seen.version + rows != version) {
+  ASSAY_TRY(add_new(view, *seen.facts->lineage, newest, changes));
+  if (changes.done()) {
+    return false;
+  }
+  ASSAY_ASSIGN(const auto changed, view.lineage().changes_since(seen.version, kMaxCaughtUp + 1));
+  for (const LeafIndex index : changed) {
+    ASSAY_ASSIGN(const storage::StatementRow row, view.statement_at(index));
+    changes.add(*seen.facts->lineage, row);
+  }
+  if (changes.done() || seen.version + changes.count != version) {
     return false;
   }
   seen.version = version;
@@ -163,7 +121,7 @@ Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapsho
   SeenLineage seen;
   const auto before = services.decisions.lineages.find(id);
   if (before && before->epochs == epochs.trust) {
-    seen = {before->version, before->newest, before->facts};
+    seen = {before->version, before->newest, before->evidence, before->facts};
     ASSAY_ASSIGN(const std::uint64_t version, snapshot.statements_version());
     ASSAY_ASSIGN(const bool current,
                  version >= seen.version ? catch_up(snapshot, seen) : Result<bool>(false));
@@ -175,15 +133,14 @@ Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapsho
     const auto check = [&] { return check_deadline(services, deadline); };
     ASSAY_ASSIGN(seen.version, snapshot.statements_version());
     ASSAY_ASSIGN(seen.newest, snapshot.newest_statement());
-    ASSAY_ASSIGN(auto lineage,
-                 collect(snapshot, id, policy::LineageDirection::kUp, kLimits, check));
-    ASSAY_ASSIGN(LineageFacts facts, share_lineage(std::move(lineage)));
+    ASSAY_ASSIGN(seen.evidence, snapshot.lineage().evidence_generation());
+    ASSAY_ASSIGN(LineageFacts facts, collect_facts(services, snapshot, id, check));
     seen.facts = std::make_shared<const LineageFacts>(std::move(facts));
   }
   const std::size_t weight =
       2 * (seen.facts->statements.bytes() + seen.facts->keys.bytes.size()) + id.size();
-  services.decisions.lineages.put(id, {seen.version, epochs.trust, seen.newest, seen.facts},
-                                  weight);
+  services.decisions.lineages.put(
+      id, {seen.version, epochs.trust, seen.newest, seen.evidence, seen.facts}, weight);
   return seen;
 }
 
@@ -193,7 +150,12 @@ Result<std::shared_ptr<const policy::Lineage>> read_lineage(storage::Snapshot& s
                                                             std::size_t depth) {
   policy::LineageLimits limits = kShownLimits;
   limits.depth = depth;
-  return collect(snapshot, start, direction, limits, [] { return Status(); });
+  return collect(snapshot, start, direction, limits);
+}
+
+Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(storage::Snapshot& snapshot,
+                                                                 const std::string& start) {
+  return collect(snapshot, start, policy::LineageDirection::kDown, kLimits);
 }
 
 }  // namespace assay::server

@@ -15,12 +15,14 @@ namespace assay::server {
 struct SeenLineage {
   std::uint64_t version = 0;        // Snapshot::statements_version()
   std::optional<LeafIndex> newest;  // newest statement of the store; nullopt: none
+  std::uint64_t evidence = 0;       // LineageReads::evidence_generation()
   std::shared_ptr<const LineageFacts> facts;
 };
 
-// Returns everything that `artifact` was made from. It is read from the store only if a statement
-// about something in it was added, or a stored statement got signatures, or trust changed, since
-// the last call for this artifact. Errors: evaluation-deadline when `deadline`, by the service's
+// Returns everything that `artifact` was made from, with the evidence of each step. It is read from
+// the store only if, since the last call for this artifact, a statement about something in it was
+// added or got signatures or evidence, evidence in it was appraised again or became stale, or trust
+// changed. Errors: evaluation-deadline when `deadline`, by the service's
 // clock, passes while statements are read; data-loss; storage.
 [[nodiscard]] Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapshot,
                                                 const ArtifactId& artifact,
@@ -28,7 +30,7 @@ struct SeenLineage {
 
 // Returns whether all of `seen` are still whole lineages in `view`, which must be of the same or a
 // later state than the snapshot that they were read from, with the same trust. Looks only at
-// statements that came since; false when a stored statement got signatures.
+// statements that came or changed since.
 [[nodiscard]] Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen);
 
 // Collects a lineage for readers, in either direction, without the parts of a case. `start` is a
@@ -36,5 +38,10 @@ struct SeenLineage {
 [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> read_lineage(
     storage::Snapshot& snapshot, const std::string& start, policy::LineageDirection direction,
     std::size_t depth);
+
+// Collects everything that was made from `start`, a digest, within the limits of a lineage that a
+// decision rests on.
+[[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(
+    storage::Snapshot& snapshot, const std::string& start);
 
 }  // namespace assay::server

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/lineage/stored.h"
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "server/service/json_at.h"
 
 namespace assay::server {
@@ -15,26 +18,62 @@ Result<DocumentId> id_at(const Json& json, const char* member) {
   return id ? std::move(id) : Result<DocumentId>(broken());
 }
 
+// What a lineage does not hold follows its statements, some of it in each part.
+Status add_rest(const policy::LineageRest& rest, std::vector<Part>& parts) {
+  constexpr std::size_t kInOnePart = 64;
+  const auto add = [&](const char* name, const auto& list, const auto& json_of) -> Status {
+    for (std::size_t i = 0; i < list.size(); i += kInOnePart) {
+      Json json = {{name, Json::array()}};
+      for (std::size_t k = i; k < std::min(i + kInOnePart, list.size()); ++k) {
+        json[name].push_back(json_of(list[k]));
+      }
+      ASSAY_ASSIGN(Part part, make_part(json));
+      parts.push_back(std::move(part));
+    }
+    return {};
+  };
+  ASSAY_TRY(add("aside", rest.aside,
+                [](const policy::LineageAside& one) { return policy::to_json(one); }));
+  return add("cut", rest.cut, [](const std::string& digest) { return Json(digest); });
+}
+
 }  // namespace
 
-Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineage) {
+Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineage,
+                                   const KeptPart& kept) {
   Json keys = Json::object();
+  std::unordered_set<KeyId> known;
   std::vector<Part> parts;
   parts.reserve(lineage->statements().size());
   for (const auto& statement : lineage->statements()) {
+    std::shared_ptr<const Part>* const slot = kept(*statement);
+    const bool has_keys = std::ranges::all_of(
+        statement->fact.signers, [&](const auto& one) { return known.contains(one.key.id); });
+    if (has_keys && slot != nullptr && *slot) {
+      parts.push_back(**slot);
+      continue;
+    }
     Json json = policy::to_json(*statement);
     part_signers(json["fact"], keys);
+    for (const policy::SignerFact& signer : statement->fact.signers) {
+      known.insert(signer.key.id);
+    }
     ASSAY_ASSIGN(Part part, make_part(json));
+    if (slot != nullptr) {
+      *slot = std::make_shared<const Part>(part);
+    }
     parts.push_back(std::move(part));
   }
+  ASSAY_TRY(add_rest(lineage->rest(), parts));
   ASSAY_ASSIGN(PartList statements, PartList::of(std::move(parts)));
   ASSAY_ASSIGN(Part keys_part, make_part(keys));
   ASSAY_ASSIGN(Part head, make_part({{"start", lineage->start()},
                                      {"reached", lineage->reached()},
                                      {"statements", statements.root().text()},
                                      {"keys", keys_part.id.text()}}));
+  auto results = std::make_shared<const KeptResults>(lineage);
   return LineageFacts{std::move(lineage), std::move(statements), std::move(keys_part),
-                      std::move(head)};
+                      std::move(head), std::move(results)};
 }
 
 Status put_lineage(storage::Transaction& transaction, const LineageFacts& facts) {
@@ -58,6 +97,13 @@ Result<Json> load_lineage(storage::Snapshot& snapshot, const DocumentId& head) {
     document["reached"] = reached;
   }
   for (Json& item : items) {
+    const Json& list = array_at(item, item.contains("cut") ? "cut" : "aside");
+    if (!list.empty()) {
+      for (const Json& one : list) {
+        document[item.contains("cut") ? "cut" : "aside"].push_back(one);
+      }
+      continue;
+    }
     if (!item.is_object() || !item.contains("fact")) {
       return broken();
     }

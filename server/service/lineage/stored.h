@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lineage (policy/lineage.h) as parts of cases: one part for each statement, one with the
-// signers' keys, a tree of lists that names the statements, and a head that names all of these. The
-// id of the head is the address of the lineage. Lineages and decisions share equal parts.
+// A lineage (policy/lineage.h) as parts of cases: one part for each statement, more for what it
+// does not hold (policy::LineageRest), one with the signers' keys, a tree of lists that names the
+// statements, and a head that names all of these. The id of the head is the address of the lineage.
+// Lineages and decisions share equal parts.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "policy/lineage.h"
 #include "server/service/facts/case_parts.h"
+#include "server/service/lineage/kept_results.h"
 
 namespace assay::server {
 
@@ -15,11 +18,17 @@ struct LineageFacts {
   std::shared_ptr<const policy::Lineage> lineage;
   PartList statements;
   Part keys;
-  Part head;  // {"start", "reached", "statements", "keys"}
+  Part head;                                   // {"start", "reached", "statements", "keys"}
+  std::shared_ptr<const KeptResults> results;  // of `lineage`; never null
 };
 
+// Returns where the part of a statement is kept, which share_lineage() uses, and fills when it is
+// empty. Null: nowhere.
+using KeptPart = std::function<std::shared_ptr<const Part>*(const policy::LineageStatement&)>;
 // Makes the parts of a lineage.
-[[nodiscard]] Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineage);
+[[nodiscard]] Result<LineageFacts> share_lineage(
+    std::shared_ptr<const policy::Lineage> lineage,
+    const KeptPart& kept = [](const policy::LineageStatement&) { return nullptr; });
 // Stores those parts that are not stored yet.
 [[nodiscard]] Status put_lineage(storage::Transaction& transaction, const LineageFacts& facts);
 // Returns the document of the lineage whose head is `head`, as policy::to_json() writes it. Errors:

@@ -21,15 +21,12 @@ storage::ChallengeRow challenge_row(const Challenge& challenge, const std::strin
           .used_at = {}};
 }
 
-Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
-                                  const Principal& actor) {
-  if (request.purpose != ChallengePurpose::kEnrol) {
-    return fail(ErrorCode::kInvalidParameter,
-                "challenges of this purpose come with a lease or a report's answer", "/purpose");
-  }
-  ASSAY_TRY(check_node_name(request.node));
+namespace {
+
+Result<Challenge> issue(Services& services, ChallengePurpose purpose, const std::string& node,
+                        const Principal& actor) {
   ASSAY_ASSIGN(Challenge challenge,
-               make_challenge(services, request.purpose, request.node, {},
+               make_challenge(services, purpose, node, {},
                               services.clock.now() + services.nodes.challenge_life));
   ASSAY_ASSIGN(const auto room,
                services.node_quota.challenges.reserve(actor.name, 1, services.clock.now()));
@@ -38,6 +35,22 @@ Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& re
   }));
   room->keep();
   return challenge;
+}
+
+}  // namespace
+
+Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
+                                  const Principal& actor) {
+  if (request.purpose != ChallengePurpose::kEnrol) {
+    return fail(ErrorCode::kInvalidParameter,
+                "challenges of this purpose come with a lease or a report's answer", "/purpose");
+  }
+  ASSAY_TRY(check_node_name(request.node));
+  return issue(services, request.purpose, request.node, actor);
+}
+
+Result<Challenge> issue_statement_challenge(Services& services, const Principal& actor) {
+  return issue(services, ChallengePurpose::kStatement, {}, actor);
 }
 
 Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& nonce,
@@ -49,18 +62,7 @@ Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& n
     ASSAY_ASSIGN(row, transaction.consume_challenge(nonce));
     return {};
   }));
-  if (row->used_at) {
-    return fail(ErrorCode::kChallengeUsed, "the nonce has been used; ask for a new challenge");
-  }
-  if (row->principal != use.principal || row->purpose != name(use.purpose) ||
-      row->node != use.node || row->job != use.job) {
-    return fail(ErrorCode::kChallengeMismatch,
-                "the nonce was made for another principal, purpose, node or job");
-  }
-  if (row->expires_at <= now) {
-    return fail(ErrorCode::kChallengeExpired,
-                "the nonce is too old; ask for a new challenge and answer it at once");
-  }
+  ASSAY_TRY(check_use(*row, use, now));
   return *std::move(row);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "schemas/challenge.h"
+#include "server/service/challenge_use.h"
 #include "server/service/services.h"
 
 namespace assay::server {
@@ -16,6 +17,11 @@ namespace assay::server {
 [[nodiscard]] Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
                                                 const Principal& actor);
 
+// Issues a fresh nonce to `actor` for the member "freshness" of one lifecycle statement, which
+// `actor` must send (documents/accept.h). Errors: limit-exceeded beyond kMaxChallengesAnHour.
+[[nodiscard]] Result<Challenge> issue_statement_challenge(Services& services,
+                                                          const Principal& actor);
+
 // Makes a fresh nonce that is not stored yet.
 [[nodiscard]] Result<Challenge> make_challenge(Services& services, ChallengePurpose purpose,
                                                const std::string& node, const std::string& job,
@@ -24,13 +30,6 @@ namespace assay::server {
 [[nodiscard]] storage::ChallengeRow challenge_row(const Challenge& challenge,
                                                   const std::string& principal);
 
-// Who presents a nonce, and for which purpose, node and job.
-struct ChallengeUse {
-  std::string_view principal;
-  ChallengePurpose purpose;
-  std::string_view node;
-  std::string_view job;
-};
 // Spends the nonce in a write of its own, so the nonce stays spent even if the request then fails.
 // Returns the row of the nonce. Errors, in the order of the checks: challenge-unknown;
 // challenge-used; challenge-mismatch; challenge-expired.

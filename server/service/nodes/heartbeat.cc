@@ -2,6 +2,7 @@
 #include "server/service/nodes/heartbeat.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "attestation/dsse.h"
@@ -71,11 +72,41 @@ std::vector<Change> changes_between(const std::vector<InstanceBeat>& before,
   return changes;
 }
 
-LogRecord record_of(const storage::NodeRow& node, const std::vector<Change>& changes, Timestamp now,
+// What a heartbeat changes, and the pods whose changes are beyond their limit for the first time.
+struct Accounted {
+  std::vector<Change> changes;
+  std::vector<std::string> refused;
+  std::map<std::string, std::size_t> spent;  // by pod
+};
+
+// Charges each pod for its own changes. A pod beyond its limit has no instances any more.
+Accounted account(Heartbeats& heartbeats, const std::string& node, std::vector<Change> changes,
+                  Timestamp now) {
+  Accounted accounted;
+  std::map<std::string, std::vector<Change>> by_pod;
+  for (const Change& change : changes) {
+    by_pod[change.instance->instance.pod].push_back(change);
+  }
+  for (auto& [pod, own] : by_pod) {
+    const Heartbeats::Spent spent = heartbeats.spend(node, pod, own.size(), now);
+    if (spent == Heartbeats::Spent::kYes) {
+      accounted.spent.emplace(pod, own.size());
+      accounted.changes.insert(accounted.changes.end(), own.begin(), own.end());
+      continue;
+    }
+    heartbeats.forget(node, pod);
+    if (spent == Heartbeats::Spent::kRefusedFirst) {
+      accounted.refused.push_back(pod);
+    }
+  }
+  return accounted;
+}
+
+LogRecord record_of(const storage::NodeRow& node, const Accounted& accounted, Timestamp now,
                     const std::string& actor) {
   std::set<std::string> subjects = {node_subject(node.name)};
   Json list = Json::array();
-  for (const Change& change : changes) {
+  for (const Change& change : accounted.changes) {
     subjects.insert(change.instance->artifact.text());
     list.push_back({{"pod", change.instance->instance.pod},
                     {"instance", change.instance->instance.instance},
@@ -88,18 +119,20 @@ LogRecord record_of(const storage::NodeRow& node, const std::vector<Change>& cha
           .actor = actor,
           .subjects = {subjects.begin(), subjects.end()},
           .documents = {},
-          .detail = {{"node", node.name}, {"instances", std::move(list)}}};
+          .detail = {{"node", node.name},
+                     {"instances", std::move(list)},
+                     {"pods_beyond_limit", accounted.refused}}};
 }
 
 // Also raises the node's version: putting its row does.
-Status log_changes(Services& services, const Taken& taken, const std::vector<Change>& changes,
+Status log_changes(Services& services, const Taken& taken, const Accounted& accounted,
                    const Principal& actor) {
   const auto written = services.store.write([&](storage::Transaction& transaction) -> Status {
     ASSAY_ASSIGN(const storage::NodeRow row, owned_node(transaction, taken.node.name, actor));
     if (row.key != taken.node.key) {
       return fail(ErrorCode::kUntrustedSigner, "the node has enrolled with another key meanwhile");
     }
-    ASSAY_TRY(transaction.append(record_of(row, changes, transaction.now(), actor.name)));
+    ASSAY_TRY(transaction.append(record_of(row, accounted, transaction.now(), actor.name)));
     return transaction.put_node(row);
   });
   return written ? Status() : std::unexpected(written.error());
@@ -124,16 +157,14 @@ Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& no
     const bool known = newest && newest->key == taken.node.key;
     return HeartbeatAnswer{false, session, known ? newest->sequence : 0};
   }
-  const std::vector<Change> changes = changes_between(*before, taken.heartbeat.instances);
-  if (!changes.empty()) {
-    if (!services.heartbeats.spend(node, changes.size(), now)) {
-      services.heartbeats.forget(node);
-      return fail(ErrorCode::kLimitExceeded,
-                  "the instances of this node changed their state too often in this hour");
-    }
-    if (auto logged = log_changes(services, taken, changes, actor); !logged) {
+  const Accounted accounted =
+      account(services.heartbeats, node, changes_between(*before, taken.heartbeat.instances), now);
+  if (!accounted.changes.empty() || !accounted.refused.empty()) {
+    if (auto logged = log_changes(services, taken, accounted, actor); !logged) {
       services.heartbeats.forget(node);  // what is not in the log does not count
-      services.heartbeats.give_back(node, changes.size(), now);
+      for (const auto& [pod, changes] : accounted.spent) {
+        services.heartbeats.give_back(node, pod, changes, now);
+      }
       return std::unexpected(std::move(logged).error());
     }
   }

@@ -17,8 +17,9 @@ namespace assay::server {
 // Therefore no decision that did not know of these changes is written after the answer. Everything
 // else is kept in memory only. Errors: node-not-enrolled; node-taken; node-revoked;
 // enrolment-ended; enrolment-expired; signature-invalid; untrusted-signer; payload-type-unknown;
-// report-mismatch for another node's heartbeat; limit-exceeded for more than kMaxChangesAnHour
-// changes (service/heartbeats.h).
+// report-mismatch for another node's heartbeat. Instances of a pod that changes more often than
+// kMaxChangesOfAPodAnHour (service/heartbeats.h) are left out, so that they count as unwatched; the
+// log says so once an hour.
 [[nodiscard]] Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& node,
                                                      ByteView envelope, const Principal& actor);
 

@@ -216,6 +216,9 @@ Status settle(storage::Transaction& transaction, const Task& task,
 Result<StoredEvidence> store_evidence(storage::Transaction& transaction, const Evidence& evidence) {
   Json json = {
       {"type", evidence.type}, {"quote", base64_encode(evidence.quote)}, {"collateral", Json()}};
+  if (!evidence.event_log.empty()) {
+    json["event_log"] = base64_encode(evidence.event_log);
+  }
   std::optional<DocumentId> collateral;
   if (!evidence.collateral.is_null()) {
     ASSAY_ASSIGN(const std::string text, canonical_json(evidence.collateral));

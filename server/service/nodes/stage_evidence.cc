@@ -11,6 +11,7 @@
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/stage_evidence.h"
+#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/if_found.h"
@@ -81,9 +82,9 @@ Result<Presented> read(storage::Snapshot& snapshot, ByteView bytes, Timestamp no
 
 // A checkpoint whose root is that of this log at its size can only have been made after the last of
 // these records. Whatever else a statement has for a checkpoint shows nothing.
-Result<std::optional<Timestamp>> made_after(storage::Snapshot& snapshot,
-                                            const storage::StatementRow& row,
-                                            const std::string& origin) {
+Result<std::optional<Timestamp>> after_checkpoint(storage::Snapshot& snapshot,
+                                                  const storage::StatementRow& row,
+                                                  const std::string& origin) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
   const auto statement = parse_statement(envelope.payload);
@@ -105,6 +106,19 @@ Result<std::optional<Timestamp>> made_after(storage::Snapshot& snapshot,
   ASSAY_ASSIGN(const Bytes newest, snapshot.log_record(parsed->checkpoint.size - 1));
   ASSAY_ASSIGN(const LogRecord record, parse_log_record(newest));
   return record.time;
+}
+
+// A statement with a challenge was stored only because its sender had got it, and the record of the
+// statement says when.
+Result<std::optional<Timestamp>> made_after(storage::Snapshot& snapshot,
+                                            const storage::StatementRow& row,
+                                            const std::string& origin) {
+  ASSAY_ASSIGN(const Bytes bytes, snapshot.log_record(row.log_index));
+  ASSAY_ASSIGN(const LogRecord record, parse_log_record(bytes));
+  if (const Json& issued = member_at(record.detail, kChallengeIssuedAt); issued.is_string()) {
+    return parse_rfc3339(issued.get_ref<const std::string&>());
+  }
+  return after_checkpoint(snapshot, row, origin);
 }
 
 // Evidence that is stored for this statement and key.
@@ -246,7 +260,7 @@ Result<AcceptedStageEvidence> accept_stage_evidence(Services& services, ByteView
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, bytes));
     return record_stage(transaction, appraised, context, subject, std::move(row));
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   evidence_moved(services);
   ASSAY_ASSIGN(snapshot, services.store.snapshot());
   ASSAY_ASSIGN(storage::EvidenceRow row, snapshot->evidence(subject));

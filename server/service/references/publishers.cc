@@ -70,6 +70,21 @@ bool Publishers::may_believe(const TrustedKey& key, Timestamp now) const {
           }));
 }
 
+bool Publishers::resolves_like(const Publishers& other) const {
+  const auto same_demand = [](const ManifestCondition* a, const ManifestCondition* b) {
+    return a->signers.at_least == b->signers.at_least &&
+           std::ranges::is_permutation(a->signers.identities, b->signers.identities);
+  };
+  const auto same_asked = [&](const Asked& a, const Asked& b) {
+    return a.within == b.within && std::ranges::equal(a.demands, b.demands, same_demand);
+  };
+  const auto same_naming = [](const Naming& a, const Naming& b) {
+    return *a.names == *b.names && a.asked == b.asked;
+  };
+  return std::ranges::equal(asked_, other.asked_, same_asked) &&
+         std::ranges::equal(naming_, other.naming_, same_naming);
+}
+
 Result<Word> Publishers::hear(storage::Snapshot& snapshot, const StatementRow& row,
                               Timestamp now) const {
   if (row.kind == StatementKind::kManifest && !is_current_manifest(row)) {

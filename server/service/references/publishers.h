@@ -53,6 +53,10 @@ class Publishers {
   // Returns the rules of the policies among which the asked ones are, in the order of the policies.
   [[nodiscard]] std::span<const Naming> naming() const { return naming_; }
 
+  // Returns true when both find the same artifacts for every name and place, because they believe
+  // the same signers and name models by the same rules.
+  [[nodiscard]] bool resolves_like(const Publishers& other) const;
+
   // Reads the signers of a statement and returns how much the statement is trusted at `now`.
   [[nodiscard]] Result<Word> hear(storage::Snapshot& snapshot, const storage::StatementRow& row,
                                   Timestamp now) const;

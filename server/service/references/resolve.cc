@@ -29,11 +29,15 @@ struct ParsedReference {
   std::optional<ArtifactId> artifact;  // absent when not given
 };
 
+bool has_artifact_id(std::string_view reference) {
+  return reference.find('@') != std::string_view::npos || reference.starts_with("assay-tree-");
+}
+
 // "name", "artifact id" or "name@artifact id".
 Result<ParsedReference> parse_reference(std::string_view text) {
   ParsedReference parsed;
   const std::size_t at = text.find('@');
-  const bool has_id = at != std::string_view::npos || text.starts_with("assay-tree-");
+  const bool has_id = has_artifact_id(text);
   if (has_id) {
     const std::string_view id = at == std::string_view::npos ? text : text.substr(at + 1);
     ASSAY_ASSIGN(parsed.artifact, ArtifactId::parse(id));
@@ -400,6 +404,19 @@ std::vector<std::string> references_in(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return references;
+}
+
+std::vector<std::string> bare_names_in(const std::vector<std::string>& references) {
+  if (references.empty()) {
+    return {""};
+  }
+  std::set<std::string> names;
+  for (const std::string& reference : references) {
+    if (!has_artifact_id(reference)) {
+      names.insert(reference.substr(0, kMaxShown));
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::string reference_to(const std::vector<DecidedModel>& models) {

@@ -77,6 +77,10 @@ struct ReferenceQuestion {
 [[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_placements(
     storage::Snapshot& snapshot, const ArtifactId& artifact, Timestamp now);
 
+// Returns the names among the references that have no artifact id, distinct, ascending; {""}
+// without references, because mounted places then say which model is meant.
+[[nodiscard]] std::vector<std::string> bare_names_in(const std::vector<std::string>& references);
+
 // Returns the models as a text that references_in() splits: "name@artifact id" or "artifact id", in
 // order.
 [[nodiscard]] std::string reference_to(const std::vector<DecidedModel>& models);

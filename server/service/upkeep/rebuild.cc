@@ -24,6 +24,10 @@ Result<storage::StatementRow> row_of(const attestation::Envelope& envelope) {
     ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
     return policy_row(envelope, policy);
   }
+  if (envelope.payload_type == kReferenceSetPayloadType) {
+    ASSAY_ASSIGN(const ReferenceSet set, parse_reference_set(envelope.payload));
+    return reference_set_row(envelope, set);
+  }
   ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
   if (statement.predicate_type == kManifestPredicateType) {
     ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));

@@ -16,8 +16,10 @@ AppraisalResult run(const Simulation& simulation, const Options& options) {
 
 AppraisalResult run(const Simulation& simulation, std::span<const TrustAnchor> anchors,
                     const Options& options) {
-  return verify(simulation.quote, simulation.collateral, anchors,
-                VerifyContext{options.now, options.report_data, options.policy});
+  return verify(
+      simulation.quote, simulation.collateral, anchors,
+      VerifyContext{options.now, options.report_data, options.policy,
+                    options.with_event_log ? ByteView(simulation.event_log) : ByteView()});
 }
 
 std::string verdict(const AppraisalResult& result) {

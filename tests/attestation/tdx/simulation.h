@@ -23,6 +23,7 @@ struct Options {
   Timestamp now = testing::now();
   AppraisalPolicy policy;
   ReportDataExpectation report_data = ReportDataExpectation::not_requested();
+  bool with_event_log = false;  // true: the verifier is given the log of the simulation
 };
 
 // Under the simulation's own root, unless `anchors` says otherwise.

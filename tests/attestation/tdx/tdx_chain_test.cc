@@ -188,7 +188,10 @@ class TdxCertificateTable : public ::testing::TestWithParam<Change> {};
 TEST_P(TdxCertificateTable, OneChange_HasItsVerdict) {
   SimulationSpec spec = valid_v4();
   GetParam().change(spec);
-  EXPECT_EQ(verdict(spec), GetParam().expected);
+  // The collateral has the same CA in a chain of its own, whose faults would be found before.
+  Simulation simulation = simulate(spec);
+  simulation.collateral.pck_crl_issuer_chain.clear();
+  EXPECT_EQ(verdict(simulation), GetParam().expected);
 }
 
 std::string change_name(const ::testing::TestParamInfo<Change>& row) { return row.param.name; }
@@ -261,11 +264,34 @@ TEST(TdxCrl, NotACrl_IsRefused) {
   EXPECT_EQ(verdict(simulation), "ROOT_CRL_FORMAT");
 }
 
-// The bundle's own chain only saves work: without it the quote's CA stands in.
+// A chain that is there must be right in every byte that somebody reads.
+TEST(TdxCrl, DamagedIssuerChain_IsRefused) {
+  const std::string chain = simulate(valid_v4()).collateral.pck_crl_issuer_chain;
+  for (std::size_t at = 0; at < chain.size(); at += 7) {
+    Simulation simulation = simulate(valid_v4());
+    char& changed = simulation.collateral.pck_crl_issuer_chain[at];
+    changed = changed == 'A' ? 'B' : 'A';
+    if (simulation.collateral.pck_crl_issuer_chain != chain) {
+      EXPECT_TRUE(verdict(simulation).starts_with("PCK_CRL_CHAIN:")) << at;
+    }
+  }
+  Simulation simulation = simulate(valid_v4());
+  simulation.collateral.pck_crl_issuer_chain = simulation.collateral.tcb_info_issuer_chain;
+  EXPECT_EQ(verdict(simulation), "PCK_CRL_CHAIN:PCK_CHAIN_NAMES");
+  SimulationSpec spec = valid_v4();
+  spec.root_crl.revoked = {spec.pck_ca.serial};
+  EXPECT_EQ(verdict(spec), "PCK_CERT_REVOKED");
+}
+
+// Without a chain the quote's CA stands in, and the checks say so.
 TEST(TdxCrl, WithoutIssuerChain_IsCheckedUnderTheQuotesCa) {
   Simulation simulation = simulate(valid_v4());
   simulation.collateral.pck_crl_issuer_chain.clear();
   EXPECT_EQ(verdict(simulation), "OK:UpToDate");
+  const auto checks = testing::run(simulation).checks;
+  const auto check = std::ranges::find(checks, "pck-crl-chain", &Check::id);
+  ASSERT_NE(check, checks.end());
+  EXPECT_EQ(check->outcome, CheckOutcome::kNotConstrained);
   SimulationSpec spec = valid_v4();
   spec.pck_crl.signer = "attacker";
   simulation = simulate(spec);

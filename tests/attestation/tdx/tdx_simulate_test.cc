@@ -60,6 +60,7 @@ TEST(TdxCorpus, Files_AreTheSimulators) {
   const std::pair<const char*, Bytes> files[] = {
       {"tdx_quote/v4", simulation.quote},
       {"tdx_quote/v5", simulate(valid_simulation_v5(as_bytes("fuzz"), testing::now())).quote},
+      {"event_log/simulated", simulation.event_log},
       {"tdx_collateral/bundle", to_bytes(to_json(simulation.collateral).dump())},
       {"tdx_collateral/tcb_info", to_bytes(simulation.collateral.tcb_info)},
       {"tdx_collateral/qe_identity", to_bytes(simulation.collateral.qe_identity)},

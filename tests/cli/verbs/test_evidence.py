@@ -189,7 +189,19 @@ class Simulated(harness.TestCase):
         self.simulate()
         policy = self.write_json("policy.json", {"require_event_log": True})
         self.assertEqual(self.error_of("--policy", policy), "EVENTLOG_MISSING")
-        # A log that nobody replays must not look as if it had been.
+        self.assay("evidence", "simulate", "--seed", "seed", "--out-event-log", "log")
+        result = json.loads(self.verify("--event-log", "log", "--policy", policy, "-o", "json").out)
+        self.assertEqual(result["verdict"], "accepted")
+        self.assertEqual(result["event_log"]["secure_boot"], True)
+        self.assertEqual(result["event_log"]["rtmr3"], "replayed")
+        text = self.verify("--event-log", "log").out
+        self.assertIn("8 events lead to rtmr0, rtmr1 and rtmr2, and to rtmr3", text)
+        self.assertIn("command line   /boot/vmlinuz root=/dev/vda1 ro console=hvc0", text)
+        # A log that is there must be right, also where the policy needs none.
+        log = bytearray((self.dir / "log").read_bytes())
+        log[90] ^= 1
+        self.write("log", bytes(log))
+        self.assertEqual(self.error_of("--event-log", "log"), "EVENTLOG_RTMR_MISMATCH:rtmr0")
         self.write("log", b"")
         result = self.verify("--event-log", "log", "-o", "json", code=TROUBLE)
         self.assertEqual(json.loads(result.err)["error"]["code"], "usage")

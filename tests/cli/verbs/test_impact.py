@@ -59,6 +59,22 @@ class Impact(served.TestCase):
         done = self.assay("impact", "--withdraw-statement", KEY, *self.to, code=NO)
         self.assertIn("1 not judged: data-loss", done.out)
 
+    def test_that_nothing_is_known_is_said(self):
+        self.answer("POST", PODS, Answer(200, page()))
+        done = self.assay("impact", "--revoke-key", KEY, *self.to)
+        self.assertIn("No pod is known", done.err)
+        self.answer("POST", PODS, Answer(200, page(examined=1)))
+        self.assertNotIn("is known", self.assay("impact", "--revoke-key", KEY, *self.to).err)
+
+    def test_an_artifact_is_an_id_or_a_file_with_its_manifest(self):
+        self.answer("POST", PODS, Answer(200, page(examined=1)))
+        self.write("corpus/text", "some text")
+        made = self.assay("manifest", "create", "corpus", "--name", "acme/corpus", "--out", "c.json")
+        for given, sent in (("c.json", made.out.strip()), (KEY, KEY)):
+            self.assay("impact", "--without-artifact", given, *self.to)
+            self.assertEqual(self.asked()[-1]["hypothesis"], {"without_artifacts": [sent]})
+        self.assertEqual(self.error("impact", "--without-artifact", "acme/corpus", *self.to), "usage")
+
     def test_policies_and_times(self):
         self.write_json("policy.json", POLICY)
         self.answer("POST", DECISIONS, Answer(200, page(examined=1, allowed=1)))
@@ -154,9 +170,17 @@ class Activation(served.TestCase):
         self.write_json("newer.json", newer)
         newer_id = self.assay("sign", "newer.json", "--key", "author.pem", "--out",
                               "newer.signed.json", "-o", "json").json()["id"]  # fmt: skip
-        rows = [{"id": self.id, "name": "prod", "version": 1},
-                {"id": newer_id, "name": "prod", "version": 3}]  # fmt: skip
-        for name, identity in (("prod", self.id), ("newer", newer_id)):
+        def in_force(epoch):
+            return {"last_activation": {"policy_epoch": epoch, "time": "2026-03-01T00:00:00Z"}}
+
+        # Stored by whoever may sign policies, and never approved.
+        self.write_json("squat.json", {**POLICY, "version": 2})
+        squatted = self.assay("sign", "squat.json", "--key", "author.pem", "--out",
+                              "squat.signed.json", "-o", "json").json()["id"]  # fmt: skip
+        rows = [{"id": self.id, "name": "prod", "version": 1, **in_force(1)},
+                {"id": newer_id, "name": "prod", "version": 3, **in_force(2)},
+                {"id": squatted, "name": "prod", "version": 2}]  # fmt: skip
+        for name, identity in (("prod", self.id), ("newer", newer_id), ("squat", squatted)):
             self.answer("GET", f"/v1/policies/{identity}",
                         Answer(200, (self.dir / f"{name}.signed.json").read_bytes()))  # fmt: skip
         def say(active):
@@ -164,16 +188,23 @@ class Activation(served.TestCase):
                         Answer(200, {"items": active}))  # fmt: skip
 
         base = ("policy", "rollback", "prod", "--sequence", "3", "--key", "approver.pem", "--out",
-                "approval.json", *self.to)  # fmt: skip
-        say(rows[1:])
+                "approval.json", *self.to, "--yes")  # fmt: skip
+        say(rows[1:2])
+        self.assertEqual(self.error(*base[:-1]), "usage")  # nobody can be asked
+        say(rows[1:2])
         done = self.assay(*base)
         self.assertIn("from version 3, which is in force, to version 1", done.err)
         self.assertIn('~ mode "warn" -> "enforce"', done.err)
         _, payload, _ = dsse.parse((self.dir / "approval.json").read_bytes())
         self.assertEqual(json.loads(payload), {"action": "activate", "policy": self.id, "sequence": 3})
-        for active, more in ((rows[1:], ("--to", "2")), (rows[:1], ()), ([], ())):
+        for active, more in ((rows[1:2], ("--to", "7")), (rows[:1], ()), ([], ())):
             say(active)
             self.assertEqual(self.error(*base, *more), "not-found")
+        say(rows[1:2])
+        self.assertEqual(self.error(*base, "--to", "2"), "usage")
+        say(rows[1:2])
+        done = self.assay(*base, "--to", "2", "--never-in-force")
+        self.assertIn("from version 3, which is in force, to version 2", done.err)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay policy lint, test and diff: without a service."""
+import json
+
 import harness
 from harness import NO, TROUBLE
 from reference import dsse
@@ -134,6 +136,50 @@ class Policy(harness.TestCase):
         self.assay("policy", "test", "policy.json", "--namespace", "dev", *self.AT, "--facts",
                    "good.json", code=NO)  # fmt: skip
 
+    def test_cases_change_what_they_share(self):
+        shared = {"facts": facts(0.95), "workload": {"namespace": "prod"}, "now": "2026-03-01T00:00:00Z"}
+        poor = [{"op": "test", "path": "/facts/statements/0/stage", "value": "evaluate"},
+                {"op": "replace", "path": "/facts/statements/0/predicate/metrics/accuracy/value",
+                 "value": 0.5}]  # fmt: skip
+        cases = [{"name": "good", "expect": "allow"},
+                 {"name": "poor", "change": poor, "expect": "deny", "expect_reasons": ["predicate-mismatch"]},
+                 {"name": "none", "change": [{"op": "remove", "path": "/facts/statements/0"}],
+                  "expect": "deny", "expect_reasons": ["statement-missing"]},
+                 {"name": "own", "facts": facts(), "expect": "deny", "expect_reasons": ["statement-missing"]}]  # fmt: skip
+        self.write_json("cases.json", {**shared, "cases": cases})
+        got = self.assay("policy", "test", "policy.json", "--facts", "cases.json", "-o", "json").json()
+        self.assertEqual((len(got["cases"]), got["failed"]), (4, 0))
+        # Each case starts from what is shared, not from the case before.
+        self.write_json("cases.json", {**shared, "cases": [cases[1], cases[0]]})
+        self.assay("policy", "test", "policy.json", "--facts", "cases.json")
+
+    def test_changes_that_do_not_fit(self):
+        shared = {"facts": facts(0.95), "workload": {"namespace": "prod"}, "now": "2026-03-01T00:00:00Z"}
+        remove = {"op": "remove", "path": "/facts/statements/0"}
+        for change, place in (
+                ([remove, remove], "/cases/1/change/1"),  # nothing is left to remove
+                ([{"op": "test", "path": "/facts/name", "value": "other"}], "/cases/1/change/0"),
+                ([{"op": "copy", "from": "/facts", "path": "/facts/more"}], "/cases/1/change/0"),
+                ([{"op": "remove", "path": "facts"}], "/cases/1/change/0"),
+                (["remove"], "/cases/1/change/0"), (remove, "/cases/1/change"),
+                ([{"op": "add", "path": "/facts/name", "value": "x"}] * 65, "/cases/1/change"),
+                ([{"op": "add", "path": "/facts/more", "value": 1}], "/cases/1/more"),
+                ([{"op": "add", "path": "/more", "value": "x"}], "/cases/1/more")):  # fmt: skip
+            self.write_json("cases.json", {**shared, "cases": [{}, {"change": change}]})
+            with self.subTest(change=change):
+                got = self.assay("policy", "test", "policy.json", "--facts", "cases.json", "-o",
+                                 "json", code=TROUBLE)  # fmt: skip
+                error = json.loads(got.err.strip().splitlines()[-1])["error"]
+                self.assertEqual(error["code"] in ("schema-violation", "unknown-member"), True, error)
+                self.assertTrue(error["where"].startswith("/cases/1"), error)
+                self.assertEqual(error["where"].replace("/facts", ""), place)
+        self.write_json("cases.json", {**shared, "more": 1, "cases": [{}]})
+        self.assertEqual(self.error("policy", "test", "policy.json", "--facts", "cases.json"),
+                         "schema-violation")
+        self.write_json("cases.json", {**shared, "cases": [7]})
+        self.assertEqual(self.error("policy", "test", "policy.json", "--facts", "cases.json"),
+                         "schema-violation")
+
     def test_cases(self):
         workload = {"namespace": "prod", "labels": {"a": "b"}, "resources": []}
         now = "2026-03-01T00:00:00Z"
@@ -196,8 +242,8 @@ class Policy(harness.TestCase):
         self.write_json("after.json", after)
         got = self.assay("policy", "diff", "policy.json", "after.json", "-o", "json").json()
         self.assertEqual([change["path"] for change in got["changes"]],
-                         ["mode", "version", "require[published]", "require[evaluated]",
-                          "require[tree]"])  # fmt: skip
+                         ["mode", "version", "require[published].manifest.signers.at_least",
+                          "require[evaluated]", "require[tree]"])  # fmt: skip
         text = self.assay("policy", "diff", "policy.json", "after.json").out.splitlines()
         self.assertEqual([line[0] for line in text], ["~", "~", "~", "-", "+"])
         same = self.assay("policy", "diff", "policy.json", "policy.json", "-o", "json").json()

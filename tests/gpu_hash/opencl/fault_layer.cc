@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <CL/cl_layer.h>
@@ -76,7 +78,9 @@ constexpr std::array<ErrorName, 5> kErrors = {{
     {"CL_INVALID_COMMAND_QUEUE", CL_INVALID_COMMAND_QUEUE},
 }};
 
-enum class How : std::uint8_t { kOnce, kLate, kGone, kFlip };
+enum class How : std::uint8_t { kOnce, kLate, kGone, kFlip, kSlow };
+
+constexpr std::chrono::milliseconds kSlow{1'500};
 
 struct Plan {
   Call call;
@@ -130,7 +134,7 @@ std::optional<Plan> parse(std::string_view text) {
     return std::nullopt;
   }
   const auto call = find(kNames, parts[0]);
-  constexpr std::array<std::string_view, 4> ways = {"once", "late", "gone", "flip"};
+  constexpr std::array<std::string_view, 5> ways = {"once", "late", "gone", "flip", "slow"};
   const auto how = find(ways, parts[3]);
   const auto* error = std::find_if(kErrors.begin(), kErrors.end(),
                                    [&](const ErrorName& row) { return row.name == parts[2]; });
@@ -189,12 +193,17 @@ Verdict judge(Call call) {
       return {.flip = reached};
     case How::kOnce:
     case How::kLate:
+    case How::kSlow:
       break;
   }
   if (!reached || number != plan->number) {
     return {};
   }
   ++made;
+  if (plan->how == How::kSlow) {
+    std::this_thread::sleep_for(kSlow);
+    return {};
+  }
   return plan->how == How::kOnce ? Verdict{.error = plan->error} : Verdict{.late = plan->error};
 }
 

@@ -2,6 +2,7 @@
 // A device that fails: every call that the engine makes, made to go wrong one after the other by a
 // layer of the OpenCL loader (fault_layer.h) above the real driver. Whatever happens, hash() gives
 // the right digests or an error that names the device, and leaves nothing running.
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <set>
@@ -319,6 +320,30 @@ TEST_F(DeviceFaults, WrongDigestsOfDeviceMemory_FailTheSelfTest) {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::kDeviceSelfTestFailed) << to_string(result.error());
   EXPECT_NE(result.error().detail.find(devices_.front().info.name), std::string::npos);
+}
+
+// A compiler that takes long: whoever waits hears meanwhile that work goes on, before any byte was
+// hashed.
+TEST_F(DeviceFaults, ASlowCompiler_IsHeardOf_WithHostAndDeviceMemory) {
+  auto engine = open();
+  ASSERT_TRUE(engine.has_value());
+  std::atomic<unsigned> said = 0;
+  HashRequest request;
+  request.progress = [&](std::uint64_t done) { said += done == 0 ? 1U : 0U; };
+  const Bytes object = pattern(5);
+  for (const bool on_device : {false, true}) {
+    said = 0;
+    ASSERT_EQ(assay_fault_plan("clBuildProgram:1:CL_OUT_OF_RESOURCES:slow"), 0);
+    std::vector<Region> regions{host_region(object)};
+    if (on_device) {
+      auto found = resident(**engine);
+      ASSERT_TRUE(found.has_value());
+      regions = *std::move(found);
+    }
+    ASSERT_TRUE((*engine)->hash(regions, request).has_value());
+    EXPECT_EQ(assay_fault_made(), 1U);
+    EXPECT_GE(said, 4U) << on_device;  // in 1.5 s
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace {
 
 #if ASSAY_TEST_PRODUCTS
 #define ASSAY_MULTIPLY 1
+#define ASSAY_TAG_ADDS 3
 #define ASSAY_ROLL 1
 #define ASSAY_AHEAD 1
 #endif

@@ -87,7 +87,9 @@ TEST(ResidentPlan, RandomPieces_EveryByteOnceInOrder_WithinLimits) {
     const HashRequest request{TreeParameters{HashAlgorithm::kSha256, 4096}, 0, {}, {}};
     const auto sizes = region_sizes(regions);
     ASSERT_TRUE(sizes.has_value());
-    const ResidentPlan::Limits limits{static_cast<std::uint32_t>(4U << random.below(4)), 3};
+    const auto segment = static_cast<std::uint32_t>(4U << random.below(4));
+    const ResidentPlan::Limits limits{segment,
+                                      segment + static_cast<std::uint32_t>(random.below(40)), 3};
     ResidentPlan plan(regions, *sizes, request, limits);
     std::vector<Address> got;
     ResidentBatch batch;
@@ -112,7 +114,7 @@ TEST(ResidentPlan, AlignedMemoryInOnePiece_IsReadInPlaceInOneLaunch) {
   region.pieces.emplace_back(DevicePiece{memory, 16, 1000000});
   const std::vector<std::uint64_t> sizes = {1000000};
   const HashRequest request{};
-  ResidentPlan plan({&region, 1}, sizes, request, {1024, 256});
+  ResidentPlan plan({&region, 1}, sizes, request, {1024, 1024, 256});
   ResidentBatch batch;
   ASSERT_TRUE(plan.next(batch));
   EXPECT_EQ(batch.launches.size(), 1U);
@@ -131,7 +133,7 @@ TEST(ResidentPlan, LargeBuffers_HaveLaunchesOfTheirOwn) {
   region.pieces.emplace_back(DevicePiece{second, 0, size});
   const std::vector<std::uint64_t> sizes = {2 * size};
   const HashRequest request{};
-  ResidentPlan plan({&region, 1}, sizes, request, {1U << 23, 256});
+  ResidentPlan plan({&region, 1}, sizes, request, {1U << 23, 1U << 23, 256});
   ResidentBatch batch;
   ASSERT_TRUE(plan.next(batch));
   ASSERT_EQ(batch.launches.size(), 2U);

@@ -312,6 +312,36 @@ TEST_P(SmallTaggedObjects, RootsAndTags_EqualReference) {
   }
 }
 
+// More chunks than a batch of a full pass has: their tags alone are cut into other batches (one, or
+// several that are larger), and are the same.
+TEST_P(SmallTaggedObjects, TagsOfALargeCall_EqualThoseOfTheFullPass) {
+  constexpr std::uint64_t kSize = std::uint64_t{40} << 20;
+  EngineOptions options;
+  options.batch_bytes = 1U << 20;  // the smallest batch: 2^15 chunks, 128 MiB
+  const TempDir cache;
+  auto engine = ClEngine::open(find_cl_devices().front(), options, KernelCache(cache.path()));
+  ASSERT_TRUE(engine.has_value());
+  const auto memory = (*engine)->allocate(kSize);
+  ASSERT_TRUE(memory.has_value());
+  ASSERT_TRUE((*engine)->write(**memory, 0, pattern(kSize)).has_value());
+  SystemRandom random;
+  auto key = TagKey::draw(random);
+  ASSERT_TRUE(key.has_value());
+  for (const std::uint64_t objects : {4U, 14U}) {
+    std::vector<Region> regions(objects);
+    for (std::uint64_t i = 0; i < objects; ++i) {
+      regions[i].pieces.emplace_back(DevicePiece{*memory, 16 * i, kSize - 16 * i});
+    }
+    std::vector<std::vector<Digest>> expected;
+    ASSERT_TRUE((*engine)->hash_tagged(regions, request(4096), *key, expected).has_value());
+    for (int i = 0; i < 2; ++i) {  // buffers of the other kind of batch are there, and of this one
+      const auto tags = (*engine)->tags(regions, request(4096), *key);
+      ASSERT_TRUE(tags.has_value()) << tags.error().detail;
+      EXPECT_EQ(*tags, expected) << objects;
+    }
+  }
+}
+
 TEST_P(Resident, KeyedCheck_SeesOneChangedBit_AndThenNeedsAFullPass) {
   const Bytes object = pattern(200'000);
   const auto memory = upload(object);

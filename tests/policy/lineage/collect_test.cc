@@ -53,8 +53,12 @@ Made chain(std::size_t length) {
   return made;
 }
 
-std::shared_ptr<const Lineage> collect(const Made& made, const LineageLimits& limits = {}) {
-  return collect_lineage(artifact().text(), source_of(made), LineageDirection::kUp, limits).value();
+// With a manifest of the start, which says what the start is called.
+std::shared_ptr<const Lineage> collect(Made made, const LineageLimits& limits = {},
+                                       LineageWhose whose = LineageWhose::kMayCount) {
+  made.push_back(joins(900, {artifact().text()}, "acme/demo", {publisher("alice-1", "alice")}));
+  return collect_lineage(artifact().text(), source_of(made), LineageDirection::kUp, limits, whose)
+      .value();
 }
 
 TEST(CollectLineage, TakesWhatLeadsToTheStart_AndNothingElse) {
@@ -64,18 +68,139 @@ TEST(CollectLineage, TakesWhatLeadsToTheStart_AndNothingElse) {
   made.push_back(
       about(21, "collect", digest_of("unrelated"), "acme/x", {}, {maker("curator", "collect")}));
   const auto lineage = collect(made);
-  EXPECT_EQ(lineage->statements().size(), 2U);
+  EXPECT_EQ(lineage->statements().size(), 3U);
   EXPECT_TRUE(lineage->reached().empty());
   EXPECT_TRUE(lineage->mentions(digest_of("corpus")));
   EXPECT_FALSE(lineage->mentions(digest_of("sibling")));
 }
 
-TEST(CollectLineage, FollowsManifestsWhoeverSigned) {
+TEST(CollectLineage, ForReaders_FollowsWhoeverSigned) {
   Made made = valid_lineage();
-  made[1].subjects[0].digest = digest_of("other form");
-  made.push_back(joins(3, {digest_of("corpus"), digest_of("other form")}, "mallory/x",
+  made[1].subjects[0].digest = tree_of("other form");
+  made.push_back(joins(3, {digest_of("corpus"), tree_of("other form")}, "mallory/x",
                        {publisher("mallory-1", "mallory", "mallory")}));
-  EXPECT_EQ(collect(made)->statements().size(), 3U);
+  EXPECT_EQ(collect(made, {}, LineageWhose::kAll)->statements().size(), 4U);
+  EXPECT_EQ(collect(made)->statements().size(), 2U);
+  made.back() = joins(3, {digest_of("corpus"), tree_of("other form")}, "acme/x",
+                      {publisher("bob-1", "bob", "acme")});
+  EXPECT_EQ(collect(made)->statements().size(), 4U);
+}
+
+// --- what cannot count
+
+LineageStatement by_stranger(std::uint64_t number, std::string_view digest,
+                             std::vector<LineageInput> inputs) {
+  return about(number, "train", digest, "mallory/x", std::move(inputs),
+               {signer("mallory-1", "mallory", "train", {}, "mallory")});
+}
+
+TEST(CollectLineage, StrangersReachNoLimit) {
+  Made made = valid_lineage();
+  std::string digest = digest_of("corpus");
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::string next = "foreign " + std::to_string(i);
+    made.push_back(by_stranger(100 + i, digest, {input("dataset", next, "mallory/y")}));
+    digest = digest_of(next);
+  }
+  const LineageLimits few = {.depth = 64, .digests = 5, .statements = 5};
+  const auto lineage = collect(made, few);
+  EXPECT_EQ(lineage->statements().size(), 3U);
+  EXPECT_TRUE(lineage->reached().empty());
+  ASSERT_EQ(lineage->rest().aside.size(), 1U);
+  const LineageAside& aside = lineage->rest().aside[0];
+  EXPECT_EQ(aside.digest, digest_of("corpus"));
+  EXPECT_EQ(aside.identity, "mallory");
+  EXPECT_EQ(aside.names, std::vector<std::string>{"mallory/x"});
+  EXPECT_EQ(aside.statements, 1U);
+  EXPECT_TRUE(aside.makes);
+  // Who may speak of everything can reach them.
+  for (LineageStatement& one : made) {
+    one.fact.signers[0].key = signer("t", "trainer", "*", {}, "*");
+  }
+  EXPECT_FALSE(collect(made, few)->reached().empty());
+}
+
+TEST(CollectLineage, WhatWasWithdrawnOrRevokedIsLeftOut) {
+  Made made = valid_lineage();
+  made.push_back(about(30, "train", digest_of("corpus"), "acme/corpus",
+                       {input("dataset", "more", "acme/more")}, {maker("trainer", "train")}));
+  EXPECT_TRUE(collect(made)->mentions(digest_of("more")));
+  Made withdrawn = made;
+  withdrawn.back().fact.withdrawn = WithdrawnFact{"wrong", now(), {}};
+  EXPECT_FALSE(collect(withdrawn)->mentions(digest_of("more")));
+  made.back().fact.signers[0].key = revoked(made.back().fact.signers[0].key, now());
+  const auto lineage = collect(made);
+  EXPECT_FALSE(lineage->mentions(digest_of("more")));
+  ASSERT_EQ(lineage->rest().aside.size(), 1U);
+  EXPECT_EQ(lineage->rest().aside[0].names, std::vector<std::string>{"acme/corpus"});
+}
+
+// A name that a second way gives to a thing lets more statements about it count.
+TEST(CollectLineage, NamesComeByEveryWay) {
+  Made made = valid_lineage();
+  made.push_back(about(30, "train", digest_of("corpus"), "other/corpus",
+                       {input("dataset", "more", "other/more")},
+                       {signer("o", "otto", "train", {}, "other")}));
+  EXPECT_FALSE(collect(made)->mentions(digest_of("more")));
+  made[0].inputs.push_back(input("adapter", "adapter", "acme/adapter"));
+  made.push_back(about(31, "train", digest_of("adapter"), "acme/adapter",
+                       {input("dataset", "corpus", "other/corpus")}, {maker("trainer", "train")}));
+  EXPECT_TRUE(collect(made)->mentions(digest_of("more")));
+}
+
+TEST(CollectLineage, NamesOfOneKeyAreBounded) {
+  Made made = valid_lineage();
+  made.push_back(by_stranger(100, digest_of("corpus"), {}));
+  for (std::size_t i = 0; i < 1000; ++i) {
+    made.back().subjects[0].names.push_back("mallory/" + std::to_string(i));
+  }
+  EXPECT_EQ(collect(made)->rest().aside.at(0).names.size(), LineageAside::kMaxNames);
+}
+
+// --- what cannot count is still denied
+
+TEST(CollectLineage, NamesThatWereLeftOutAreDenied) {
+  Made made = valid_lineage();
+  made.push_back(about(30, "collect", digest_of("corpus"), "leaked/mails", {},
+                       {signer("l", "leo", "collect", {}, "leaked")}));
+  Facts facts = valid_facts();
+  facts.lineage = collect(made);
+  ASSERT_EQ(facts.lineage->rest().aside.size(), 1U);
+  EXPECT_EQ(brief(judge_alone(LineageCondition{}, facts)), kPassed);
+  LineageCondition condition;
+  const Judgement denied{Outcome::kFail, Reason::kAncestorDenied};
+  condition.deny.names = {"leaked/*"};
+  EXPECT_EQ(brief(judge_alone(condition, facts)), denied);
+  condition.deny = {};
+  condition.deny.identities = {"leo"};
+  EXPECT_EQ(brief(judge_alone(condition, facts)), denied);
+  const Facts again = facts_from_json(to_json(facts)).value();
+  EXPECT_EQ(to_json(again), to_json(facts));
+  EXPECT_EQ(brief(judge_alone(condition, again)), denied);
+}
+
+// A limit matters to a policy when its own way leads there.
+TEST(CollectLineage, LimitBesideTheWay_IsNoMatter) {
+  Made made = valid_lineage();
+  std::string digest = artifact().text();
+  for (std::size_t i = 0; i < 70; ++i) {
+    const std::string next = "foreign " + std::to_string(i);
+    made.push_back(by_stranger(100 + i, digest, {input("dataset", next, "mallory/y")}));
+    digest = digest_of(next);
+  }
+  // The stranger publishes the same bytes under a name of his own.
+  made.push_back(
+      joins(300, {artifact().text()}, "mallory/x", {publisher("m", "mallory", "mallory")}));
+  Facts facts = valid_facts();
+  facts.lineage = collect(made);
+  EXPECT_EQ(facts.lineage->reached(), std::vector<std::string>{"depth"});
+  EXPECT_EQ(brief(judge_alone(LineageCondition{}, facts)), kPassed);
+  for (LineageStatement& one : made) {
+    one.fact.signers[0].key = signer("t", "trainer", "*", {}, "*");
+  }
+  facts.lineage = collect(made);
+  EXPECT_EQ(judge_alone(LineageCondition{}, facts).actual["reached"], Json::array({"depth"}));
+  EXPECT_EQ(judge_alone(LineageCondition{}, facts).outcome, Outcome::kError);
 }
 
 TEST(CollectLineage, EndsAtEachLimit_AndSaysSo) {
@@ -85,12 +210,14 @@ TEST(CollectLineage, EndsAtEachLimit_AndSaysSo) {
   EXPECT_EQ(collect(chain(10), {.depth = 64, .digests = 5})->reached(), Texts{"digests"});
   EXPECT_EQ(collect(chain(10), {.depth = 64, .digests = 100, .statements = 5})->reached(),
             Texts{"statements"});
+  EXPECT_EQ(collect(chain(65))->rest().cut, Texts{digest_of("65")});
+  EXPECT_EQ(collect(chain(64))->rest().cut, Texts());
 }
 
 TEST(CollectLineage, ACycleEnds) {
   Made made = chain(3);
   made[2].inputs[0].digests = {artifact().text()};
-  EXPECT_EQ(collect(made)->statements().size(), 3U);
+  EXPECT_EQ(collect(made)->statements().size(), 4U);
 }
 
 TEST(CollectLineage, Down_FindsWhatWasMade) {
@@ -110,7 +237,7 @@ TEST(CollectLineage, Down_FindsWhatWasMade) {
 TEST(LineageView, ShowsNodesEdgesAndWhatIsMissing) {
   Made made = valid_lineage();
   made[0].inputs.push_back(input("code", "code", "acme/code"));
-  made.push_back(joins(3, {digest_of("corpus"), digest_of("other form")}, "acme/corpus",
+  made.push_back(joins(3, {digest_of("corpus"), tree_of("other form")}, "acme/corpus",
                        {publisher("bob-1", "bob")}));
   const LineageView view = view_of(*collect(made), LineageDirection::kUp, 64);
   ASSERT_EQ(view.nodes.size(), 3U);

@@ -59,6 +59,27 @@ TEST(Lineage, LeafWithoutCollect_IsUnknown_AlsoBelowNot) {
   EXPECT_EQ(judge_not(deny, facts_with(made)).outcome, Outcome::kError);
 }
 
+// Another stage says something of a thing, and does not make it, unless the policy says that it
+// does.
+TEST(Lineage, OwnStage_MakesNothingKnown_UnlessThePolicyNamesIt) {
+  Made made = valid_lineage();
+  made[0].fact.stage = "scan";
+  made[0].fact.signers[0].key = maker("trainer", "scan");
+  EXPECT_EQ(brief(judge_lineage({}, made)), kUnknownAncestor);
+  LineageCondition condition;
+  condition.stages = {"scan"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  condition = {};
+  condition.edges = {{"scan", "", 1, {}}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  // What it names is looked at all the same.
+  made.push_back(about(13, "train", artifact().text(), "acme/demo",
+                       {input("dataset", "corpus", "acme/corpus")}, {maker("trainer", "train")}));
+  EXPECT_EQ(brief(judge_lineage({}, made)), kPassed);
+  made[0].inputs[0] = input("dataset", "unheard of", "acme/more");
+  EXPECT_EQ(brief(judge_lineage({}, made)), kUnknownAncestor);
+}
+
 TEST(Lineage, TrainingWithoutInputs_MakesNoLeafKnown) {
   Made made = valid_lineage();
   made[1].fact.stage = "preprocess";
@@ -115,6 +136,26 @@ TEST(Lineage, InputWithoutDigest_IsUnknown) {
   Made made = valid_lineage();
   made[0].inputs.push_back({"code", "git+https://example.com/code", {}});
   EXPECT_EQ(brief(judge_lineage({}, made)), kUnknownAncestor);
+  // A name alone may be anything.
+  made[0].inputs.back().name = "acme/code";
+  LineageCondition condition;
+  condition.leaves = {"acme/code"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kUnknownAncestor);
+  made[0].inputs.back().digests = {"gitCommit:0123456789012345678901234567890123456789"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+}
+
+TEST(Lineage, LeafName_LeadsNotOutOfItself) {
+  Made made = valid_lineage();
+  made.pop_back();
+  LineageCondition condition;
+  condition.leaves = {"mistralai/*"};
+  for (const auto& [name, judged] :
+       {std::pair("mistralai/x", kPassed), std::pair("mistralai/../leaked/x", kUnknownAncestor),
+        std::pair("mistralai/x%zz", kUnknownAncestor)}) {
+    made[0].inputs[0].name = name;
+    EXPECT_EQ(brief(judge_lineage(condition, made)), judged) << name;
+  }
 }
 
 TEST(Lineage, InputThatCouldNotBeRead_IsUnknown) {
@@ -188,10 +229,10 @@ TEST(Lineage, SignatureFromTheFuture_IsUndecided) {
 
 TEST(Lineage, DigestsAreJoinedByATrustedManifestOnly) {
   Made made = valid_lineage();
-  made[1].subjects[0].digest = digest_of("corpus in another form");
+  made[1].subjects[0].digest = tree_of("corpus in another form");
   EXPECT_EQ(brief(judge_lineage({}, made)), kUnknownAncestor);
-  made.push_back(joins(10, {digest_of("corpus"), digest_of("corpus in another form")},
-                       "acme/corpus", {publisher("bob-1", "bob")}));
+  made.push_back(joins(10, {digest_of("corpus"), tree_of("corpus in another form")}, "acme/corpus",
+                       {publisher("bob-1", "bob")}));
   EXPECT_EQ(brief(judge_lineage({}, made)), kPassed);
   // Not by one of somebody who may not publish under that name.
   made.back().fact.signers[0].key = publisher("bob-1", "bob", "other");
@@ -257,6 +298,45 @@ TEST(Lineage, DeniedByName_WhoeverGaveIt) {
   made.push_back(joins(10, {digest_of("corpus")}, "leaked/mails",
                        {revoked(publisher("bob-1", "bob", "leaked"), now())}));
   EXPECT_EQ(brief(judge_lineage(condition, made)), kDenied);
+}
+
+TEST(Lineage, DeniedByName_InAnySpelling) {
+  LineageCondition condition;
+  condition.deny.names = {"Leaked/*", "https://leaked.example/*"};
+  for (const char* name :
+       {"leaked/mails", "LEAKED/mails", "leaked//mails", "/leaked/mails", "./leaked/mails",
+        "acme/../leaked/mails", "leaked%2fmails", "leaked%2Fm%61ils",
+        "https://leaked.example/mails", "HTTPS://leaked.example//mails"}) {
+    Made made = valid_lineage();
+    made[0].inputs[0].name = name;
+    EXPECT_EQ(brief(judge_lineage(condition, made)), kDenied) << name;
+    made = valid_lineage();
+    made[0].inputs[0].also = {name};
+    EXPECT_EQ(brief(judge_lineage(condition, made)), kDenied) << name;
+  }
+  // One that can be read in two ways is an error, where names are denied.
+  Made made = valid_lineage();
+  made[0].inputs[0].also = {"acme%zz"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kUnknownAncestor);
+  EXPECT_EQ(brief(judge_lineage({}, made)), kPassed);
+  made[0].inputs[0].also = {"https://example.com/leaked/mails"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+}
+
+TEST(Lineage, DeniedByAnotherDigestOfTheSameSubject) {
+  const std::string weak = "sha1:0123456789012345678901234567890123456789";
+  Made made = valid_lineage();
+  LineageCondition condition;
+  condition.deny.digests = {weak};
+  made[1].together = {{digest_of("corpus"), weak}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kDenied);
+  made[1].together = {{digest_of("something else"), weak}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  // Not by the word of a stranger.
+  made.push_back(about(30, "collect", digest_of("corpus"), "mallory/x", {},
+                       {signer("m", "mallory", "collect", {}, "mallory")}));
+  made.back().together = {{digest_of("corpus"), weak}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
 }
 
 TEST(Lineage, DeniedKeyOrPerson) {

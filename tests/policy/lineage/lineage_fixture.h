@@ -19,6 +19,11 @@ inline std::string digest_of(std::string_view label) {
   return "sha256:" + sha256(as_bytes(label)).hex();
 }
 
+// The id of an artifact that follows from `label`.
+inline std::string tree_of(std::string_view label) {
+  return "assay-tree-v1-sha256:" + sha256(as_bytes(label)).hex();
+}
+
 inline LineageInput input(std::string_view role, std::string_view label, std::string name = {}) {
   return {std::string(role), std::move(name), {digest_of(label)}};
 }

@@ -2,11 +2,11 @@
 // What must hold for every lineage and every condition about it, and that the second evaluator
 // comes to the same.
 #include <algorithm>
-#include <random>
 
 #include <gtest/gtest.h>
 
-#include "tests/policy/lineage/lineage_fixture.h"
+#include "server/service/lineage/kept_results.h"
+#include "tests/policy/lineage/random_lineage.h"
 #include "tests/support/policy_reference.h"
 #include "tests/support/seed.h"
 
@@ -14,129 +14,6 @@ namespace assay::policy::test {
 namespace {
 
 constexpr std::uint64_t kCases = 300;
-
-class RandomLineage {
- public:
-  explicit RandomLineage(std::uint64_t seed) : engine_(seed), honest_(seed % 3 != 0) {}
-
-  // A chain with branches; with wrong things among it unless it is honest.
-  Made made() {
-    Made made;
-    const std::size_t count = 1 + below(7);
-    for (std::size_t i = 0; i < count; ++i) {
-      made.push_back(statement(i));
-    }
-    if (below(2) == 0) {
-      made.push_back(joins(50 + below(40), {digest(below(6)), digest(below(6))}, name(),
-                           {publisher("bob-1", "bob", below(4) == 0 ? "mallory" : "acme")}));
-      spoil(made.back());
-    }
-    return made;
-  }
-
-  LineageCondition condition() {
-    LineageCondition condition;
-    if (below(3) == 0) {
-      condition.roles = {"dataset", "base-model"};
-    }
-    if (below(2) == 0) {
-      condition.leaves = {pick({"acme/*", "sha256:*", digest(below(6)), "mallory/x", "sha1:1*"})};
-    }
-    if (below(3) == 0) {
-      condition.edges = {
-          {pick({"train", "collect", ""}), pick({"dataset", "", "code"}), 1 + below(2), {}}};
-      if (below(2) == 0) {
-        condition.edges[0].identities = {"ann", "ben"};
-      }
-    }
-    if (below(3) == 0) {
-      condition.stages = {pick({"collect", "train", "evaluate"})};
-      if (below(2) == 0) {
-        condition.stages.push_back(pick({"train", "evaluate"}));
-      }
-    }
-    if (below(3) == 0) {
-      condition.deny.digests = {pick({digest(below(6)), "sha1:11"})};
-    }
-    if (below(6) == 0) {
-      condition.deny.names = {pick({"mallory/*", "acme/y"})};
-    }
-    if (below(8) == 0) {
-      condition.deny.identities = {"ben"};
-    }
-    if (below(4) == 0) {
-      condition.max_depth = 1 + below(3);
-    }
-    if (below(4) == 0) {
-      condition.licences = {{"MIT"}, {}};
-    }
-    return condition;
-  }
-
-  std::size_t below(std::size_t limit) { return engine_() % limit; }
-
- private:
-  bool wrong_in(std::size_t n) { return below(honest_ ? 6 * n : n) == 0; }
-  std::string pick(std::vector<std::string> choices) { return choices.at(below(choices.size())); }
-  std::string digest(std::size_t i) {
-    return i == 0 ? artifact().text() : digest_of(std::to_string(i));
-  }
-  std::string name() {
-    return wrong_in(3) ? pick({"mallory/x", ""}) : pick({"acme/demo", "acme/y"});
-  }
-  void spoil(LineageStatement& one) {
-    for (SignerFact& signer : one.fact.signers) {
-      if (wrong_in(8)) {
-        signer.key = revoked(signer.key, now());
-      }
-      if (wrong_in(8)) {
-        signer.signed_at = from_now(30);
-      }
-    }
-  }
-  LineageStatement statement(std::size_t i) {
-    const bool leaf = below(3) == 0;
-    const std::string stage = leaf ? "collect" : pick({"train", "finetune", "evaluate"});
-    std::vector<LineageInput> inputs;
-    const std::size_t to = i < 6 && !wrong_in(4) ? i : below(6);
-    for (std::size_t k = leaf ? 0 : 1 + below(2); k > 0; --k) {
-      LineageInput one{pick({"dataset", "base-model", "code", "dependency"}), name(), {}};
-      one.digests = {digest(wrong_in(4) ? below(6) : std::min<std::size_t>(to + 1 + below(2), 5))};
-      if (wrong_in(8)) {
-        one.digests = {"sha1:11"};
-      } else if (wrong_in(8)) {
-        one.digests.push_back(digest(below(6)));
-        std::sort(one.digests.begin(), one.digests.end());
-      }
-      inputs.push_back(std::move(one));
-    }
-    std::vector<TrustedKey> keys = {signer(pick({"a", "b"}), pick({"ann", "ben"}), "*")};
-    if (below(3) == 0) {
-      keys.push_back(signer("c", "cid", "*", {}, below(2) == 0 ? "*" : "mallory"));
-    }
-    LineageStatement made = about(below(1000), stage, digest(to), to == 0 ? "acme/demo" : name(),
-                                  std::move(inputs), std::move(keys));
-    made.fact.id = statement_id(i + 100);
-    made.unread = wrong_in(12);
-    if (below(2) == 0) {
-      made.licence = pick({"MIT", "MIT OR GPL-3.0-only", "GPL-3.0-only", "?"});
-    }
-    if (wrong_in(6)) {
-      made.subjects.push_back({digest(below(6)), {name()}});
-      std::sort(made.subjects.begin(), made.subjects.end(),
-                [](const auto& a, const auto& b) { return a.digest < b.digest; });
-      made.subjects.erase(
-          std::unique(made.subjects.begin(), made.subjects.end(),
-                      [](const auto& a, const auto& b) { return a.digest == b.digest; }),
-          made.subjects.end());
-    }
-    spoil(made);
-    return made;
-  }
-
-  std::mt19937_64 engine_;
-  bool honest_;
-};
 
 void for_cases(const std::function<void(RandomLineage&)>& property) {
   const std::uint64_t first = std::getenv("ASSAY_SEED") == nullptr ? 1 : random_test_seed();
@@ -200,6 +77,33 @@ TEST(LineageProperties, Verdict_HoldsUntilTheTimeThatItNames) {
   });
 }
 
+// A lineage that was judged before, at other times and under other conditions, gives the verdict of
+// one that nobody looked at, to the letter.
+TEST(LineageProperties, KeptResults_ChangeNoVerdict) {
+  std::size_t kept = 0;
+  for_cases([&](RandomLineage& random) {
+    const Made made = random.made();
+    std::vector<Facts> models = one(facts_with(made));
+    const server::KeptResults results(models[0].lineage);
+    models[0].lineage_results = &results;
+    const std::vector<LineageCondition> conditions = {random.condition(), random.condition(), {}};
+    for (int i = 0; i < 12; ++i) {
+      const LineageCondition& asked = conditions[random.below(conditions.size())];
+      const Timestamp time = from_now(-45 + static_cast<std::int64_t>(random.below(7)) * 15);
+      const std::vector<ActivePolicy> policies = {
+          active(policy_with({manifest_condition(), condition("lineage", asked)}))};
+      const auto verdict_about = [&](const std::vector<Facts>& about) {
+        return to_json(evaluate(policies, workload(), about, {}, DecisionPoint::kCreate, time));
+      };
+      kept += results.find({*models[0].lineage, asked, {"acme/demo"}, {SignerRequirement{}}}, time)
+                  ? 1U
+                  : 0U;
+      EXPECT_EQ(verdict_about(models), verdict_about(one(facts_with(made))));
+    }
+  });
+  EXPECT_GT(kept, kCases);
+}
+
 TEST(LineageProperties, UnrelatedStatement_ChangesNothing) {
   for_cases([](RandomLineage& random) {
     const LineageCondition condition = random.condition();
@@ -221,6 +125,7 @@ TEST(LineageProperties, OrderOfStatementsInputsAndSigners_ChangesNothing) {
     for (LineageStatement& one : made) {
       std::reverse(one.inputs.begin(), one.inputs.end());
       std::reverse(one.fact.signers.begin(), one.fact.signers.end());
+      std::reverse(one.fact.evidence.begin(), one.fact.evidence.end());
     }
     EXPECT_EQ(brief(judge_lineage(condition, made)), before);
   });
@@ -270,6 +175,31 @@ TEST(LineageProperties, DenyingMore_NeverHelps) {
     condition.deny.identities.emplace_back("ann");
     EXPECT_NE(outcome_of(condition, made), Outcome::kPass);
   });
+}
+
+TEST(LineageProperties, AskingForEvidence_AndTakingItAway_NeverHelps) {
+  std::size_t looked_at = 0;
+  for_cases([&](RandomLineage& random) {
+    LineageCondition condition = random.condition();
+    Made made = random.made();
+    const Outcome before = outcome_of(condition, made);
+    LineageCondition more = condition;
+    more.edges.push_back({"", "", 1, {}, random.demands()});
+    if (before != Outcome::kPass) {
+      EXPECT_NE(outcome_of(more, made), Outcome::kPass);
+    }
+    const bool any = outcome_of(more, made) == Outcome::kPass;
+    for (LineageStatement& one : made) {
+      one.fact.evidence.clear();
+    }
+    if (before != Outcome::kPass) {
+      EXPECT_NE(outcome_of(condition, made), Outcome::kPass);
+    }
+    if (any && !made.empty()) {
+      ++looked_at;
+    }
+  });
+  EXPECT_GT(looked_at, 0U);
 }
 
 TEST(LineageProperties, DocumentIsJudgedAlike) {

@@ -122,6 +122,25 @@ TEST(LineageLicences, EveryLeafNeedsOneThatIsAccepted) {
   EXPECT_EQ(judge_not(condition, facts_with(long_lineage())).outcome, Outcome::kPass);
 }
 
+TEST(LineageLicences, DeniedInEveryForm_UnlessThatIsAllowed) {
+  const Judgement refused{Outcome::kFail, Reason::kLicenceNotAllowed};
+  const std::string excepted = "GPL-3.0-only WITH Classpath-exception-2.0";
+  LineageCondition condition;
+  condition.licences = {{}, {"gpl-3.0-only"}};
+  for (const std::string& licence :
+       {std::string("GPL-3.0-only"), std::string("GPL-3.0-only+"), excepted}) {
+    Made made = long_lineage();
+    made[0].licence = licence;
+    EXPECT_EQ(brief(judge_lineage(condition, made)), refused) << licence;
+  }
+  Made made = long_lineage();
+  made[0].licence = "GPL-3.0-or-later";
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  made[0].licence = excepted;
+  condition.licences = {{"MIT", excepted}, {"GPL-3.0-only"}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+}
+
 TEST(LineageLicences, UnknownIsAnError_AlsoBelowNot) {
   const Judgement unknown{Outcome::kError, Reason::kLicenceUnknown};
   LineageCondition condition;
@@ -176,6 +195,8 @@ TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
   EXPECT_EQ(count(condition), 1U);
   condition = {};
   condition.licences = {{"MIT"}, {"mit"}};
+  EXPECT_EQ(count(condition), 2U);  // that, and that nothing is left
+  condition.licences = {{}, {"MIT"}};
   EXPECT_EQ(count(condition), 1U);
   condition = {};
   EXPECT_EQ(count(condition, true), 1U);
@@ -188,24 +209,28 @@ TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
 }
 
 // The example of docs/lineage.md can be stored, and nothing speaks against it.
-TEST(LineagePage, ExampleIsAPolicy) {
+TEST(LineagePage, ExamplesArePolicies) {
   std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/docs/lineage.md");
   std::stringstream text;
   text << in.rdbuf();
   const std::string page = text.str();
   const std::string fence = "```json policy\n";
-  const std::size_t begin = page.find(fence);
-  ASSERT_NE(begin, std::string::npos);
-  const std::size_t from = begin + fence.size();
-  const std::string example = page.substr(from, page.find("```", from) - from);
-  const auto policy = parse_policy(as_bytes(example));
-  ASSERT_TRUE(policy) << to_string(policy.error());
-  for (const Finding& finding : lint(*policy)) {
-    EXPECT_EQ(finding.level, Finding::Level::kNote) << finding.text;
+  std::size_t examples = 0;
+  for (std::size_t begin = page.find(fence); begin != std::string::npos;
+       begin = page.find(fence, begin + 1)) {
+    ++examples;
+    const std::size_t from = begin + fence.size();
+    const std::string example = page.substr(from, page.find("```", from) - from);
+    const auto policy = parse_policy(as_bytes(example));
+    ASSERT_TRUE(policy) << to_string(policy.error());
+    for (const Finding& finding : lint(*policy)) {
+      EXPECT_EQ(finding.level, Finding::Level::kNote) << finding.text;
+    }
+    const Json written = to_json(*policy);
+    const PolicyDocument again = parse_policy(as_bytes(written.dump())).value();
+    EXPECT_EQ(to_json(again), written);
   }
-  const Json written = to_json(*policy);
-  const PolicyDocument again = parse_policy(as_bytes(written.dump())).value();
-  EXPECT_EQ(to_json(again), written);
+  EXPECT_EQ(examples, 2U);
 }
 
 TEST(LineagePolicy, RefusesALicenceThatIsNone) {

@@ -54,7 +54,7 @@ class NodesApi : public ApiTest {
       auto spec = attestation::tdx::valid_simulation(as_bytes("api"), clock_.now());
       made.request.platform = hex_encode(spec.platform.ppid);
       const auto simulation = attestation::tdx::simulate(spec);
-      made.evidence = Evidence{std::string(kTdxEvidence), simulation.quote,
+      made.evidence = Evidence{std::string(kTdxEvidence), simulation.quote, simulation.event_log,
                                attestation::tdx::to_json(simulation.collateral)};
     }
     return signed_by_worker(kEnrolmentPayloadType, to_json(made));

@@ -278,12 +278,12 @@ std::optional<storage::PodRow> BindTest::pod_row(const std::string& uid,
   return row ? std::optional(*row) : std::nullopt;
 }
 
-void BindTest::revoke(const TestKey& key) {
-  const auto changed =
-      apply_trust_change(*services_,
-                         trust_change(++trust_epoch_, {RevokeKey{key.record.id, "stolen"}},
-                                      {&operator1_, &operator2_}),
-                         actor_);
+void BindTest::revoke(const TestKey& key) { change_trust({RevokeKey{key.record.id, "stolen"}}); }
+
+void BindTest::change_trust(std::vector<TrustOperation> operations) {
+  const auto changed = apply_trust_change(
+      *services_, trust_change(++trust_epoch_, std::move(operations), {&operator1_, &operator2_}),
+      actor_);
   ASSERT_TRUE(changed) << to_string(changed.error());
 }
 

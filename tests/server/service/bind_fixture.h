@@ -46,6 +46,7 @@ class BindTest : public ServiceTest {
   std::optional<storage::PodRow> pod_row(const std::string& uid = "uid-1",
                                          const std::string& cluster = "kube-apiserver");
   void revoke(const TestKey& key);
+  void change_trust(std::vector<TrustOperation> operations);
   static Json patch_of(const Json& response);
 
   // Creates the pod and binds it: the answer to the binding.

@@ -6,6 +6,7 @@
 
 #include "schemas/core/sha.h"
 #include "server/service/jobs/precedence.h"
+#include "tests/support/log_page.h"
 
 namespace assay::server::test {
 namespace {
@@ -45,7 +46,36 @@ ServiceTest::ServiceTest() : directory_(make_directory()), clock_(time_of("2026-
   }
 }
 
+namespace {
+
+// Whatever a test made the service write is as schemas/log.md says.
+void expect_records_of_the_page(storage::Store& store) {
+  const auto snapshot = store.snapshot();
+  if (!snapshot) {
+    return;
+  }
+  storage::EventQuery query;
+  while (true) {
+    const auto page = (*snapshot)->events(query);
+    if (!page) {
+      return;
+    }
+    for (const storage::EventRow& row : page->items) {
+      EXPECT_EQ(assay::test::beyond_log_page(row.record), "") << "schemas/log.md section 2.1";
+    }
+    if (!page->next) {
+      return;
+    }
+    query.bounds.after = page->next;
+  }
+}
+
+}  // namespace
+
 ServiceTest::~ServiceTest() {
+  if (store_) {
+    expect_records_of_the_page(*store_);
+  }
   services_.reset();
   store_.reset();
   std::filesystem::remove_all(directory_);

@@ -110,7 +110,8 @@ void NodeTest::revoke(const std::string& node) {
 
 Evidence NodeTest::evidence_of(const tdx::SimulationSpec& spec) {
   const tdx::Simulation simulation = tdx::simulate(spec);
-  return {std::string(kTdxEvidence), simulation.quote, tdx::to_json(simulation.collateral)};
+  return {std::string(kTdxEvidence), simulation.quote, simulation.event_log,
+          tdx::to_json(simulation.collateral)};
 }
 
 Evidence NodeTest::evidence_for(const ReportDataBytes& data,

@@ -158,6 +158,33 @@ TEST_P(InstanceCheckTest, ALook_FindsChangesOfItsSlice_AndOfDrawnPieces) {
   EXPECT_EQ((*check)->look(1, kRedrawnPieces, nullptr)->changed, std::vector<std::size_t>{6});
 }
 
+// Several slices in one call: in any order, with drawn pieces and without.
+TEST_P(InstanceCheckTest, ALookAtSeveralSlices_FindsChangesOfEach) {
+  for (int i = 0; i < 8; ++i) {
+    owner_->add("t" + std::to_string(i), some_bytes(20'000, static_cast<std::uint64_t>(i)));
+  }
+  for (const std::vector<unsigned>& slices :
+       {std::vector<unsigned>{0, 1, 2, 3}, {2, 3}, {3, 1, 2}, {3}}) {
+    for (const std::uint64_t count : {std::uint64_t{0}, kRedrawnPieces}) {
+      const auto check = start(4);
+      ASSERT_TRUE(check) << check.error().detail;
+      const auto same = (*check)->look(slices, count, nullptr);
+      ASSERT_TRUE(same) << same.error().detail;
+      EXPECT_TRUE(same->changed.empty() && same->redraw.changed.empty());
+      EXPECT_EQ(same->redraw.drawn, count == 0 ? 0U : 8U);
+      owner_->flip(0, 5);  // of slice 0
+      owner_->flip(7, 3);  // of slice 3
+      const auto changed = (*check)->look(slices, count, nullptr);
+      ASSERT_TRUE(changed) << changed.error().detail;
+      EXPECT_EQ(changed->changed, slices.front() == 0 && GetParam() != "cpu"
+                                      ? (std::vector<std::size_t>{0, 7})
+                                      : std::vector<std::size_t>{slices.front() == 0 ? 0U : 7U});
+      owner_->flip(0, 5);
+      owner_->flip(7, 3);
+    }
+  }
+}
+
 // Bytes that lie at odd places of the drawn pieces have no tags there.
 TEST_P(InstanceCheckTest, ALook_ComparesBytesAtOddPlacesToo) {
   const Bytes bytes = some_bytes(9 << 20, 1);

@@ -46,6 +46,7 @@ class FakeOwner final : public Owner {
   void add(const std::string& name, ByteView bytes, PieceKind kind = PieceKind::kHost);
   InstanceRegistration& edit() { return registration_; }
   Peer& edit_peer() { return peer_; }
+  void edit_storage_changed() { storage_changed_ = true; }
 
   void flip(std::uint64_t piece, std::uint64_t offset);
   // Other memory with these bytes, under the same number: exports made before show the old one.
@@ -71,6 +72,7 @@ class FakeOwner final : public Owner {
       std::span<const std::uint64_t> pieces) override;
   [[nodiscard]] Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
                              const std::function<Status()>& use) override;
+  [[nodiscard]] bool storage_changed() const override { return storage_changed_; }
   [[nodiscard]] int window() const override { return window_ ? window_->fd() : -1; }
   void begin_check() override {}
   void tell(InstanceState state, std::span<const Finding> findings) override;
@@ -83,6 +85,7 @@ class FakeOwner final : public Owner {
   std::pair<std::uint64_t, std::chrono::milliseconds> await_yielded();
 
  private:
+  bool storage_changed_ = false;
   struct Memory {
     std::unique_ptr<MemoryFile> file{};  // of kinds with descriptors
     Bytes bytes{};                       // staged

@@ -52,6 +52,16 @@ TEST_F(Match, AllTensorsByName_InAnyOrder) {
   EXPECT_TRUE(found.missing.empty());
 }
 
+// A size that its owner made up must not be hashed for hours.
+TEST_F(Match, ATensorWithMoreBytes_IsAMismatchThatNobodyReads) {
+  const TensorMatch found =
+      match({rank({tensor({"a"}), tensor({"b"}, std::uint64_t{1} << 49), tensor({"c"}, 3)})});
+  EXPECT_EQ(found.missing, std::vector<std::uint64_t>{1});
+  EXPECT_EQ(found.tensors, (std::vector<MatchedTensor>{{0, 0, {0}}, {0, 2, {2}}}));
+  EXPECT_EQ(kinds(found), (std::vector<std::pair<Kind, std::string>>{{Kind::kMismatch, "b"},
+                                                                     {Kind::kMismatch, "c"}}));
+}
+
 TEST_F(Match, MissingAndExtra_AreNamed) {
   const TensorMatch found = match({rank({tensor({"a"}), tensor({"z"}, 9), tensor({"b"})})});
   EXPECT_EQ(found.missing, std::vector<std::uint64_t>{2});

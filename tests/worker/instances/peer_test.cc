@@ -47,7 +47,7 @@ TEST(Peer, ProcessOfAPod_IsItsPod) {
   const auto [own, other] = socket_pair();
   const auto peer = identify_peer(own.get(), {{}, proc.path()});
   ASSERT_TRUE(peer) << to_string(peer.error());
-  EXPECT_EQ(*peer, (Peer{::getpid(), ::getuid(), "abc-1", kId}));
+  EXPECT_EQ(peer->peer, (Peer{::getpid(), ::getuid(), "abc-1", kId}));
 }
 
 TEST(Peer, OutsideOfPods_OnlyUsersThatAreNamed) {
@@ -57,7 +57,7 @@ TEST(Peer, OutsideOfPods_OnlyUsersThatAreNamed) {
   EXPECT_EQ(code_of(identify_peer(own.get(), {{::getuid() + 1}, proc.path()})), "forbidden");
   const auto peer = identify_peer(own.get(), {{7, ::getuid()}, proc.path()});
   ASSERT_TRUE(peer) << to_string(peer.error());
-  EXPECT_EQ(*peer, (Peer{::getpid(), ::getuid(), "", ""}));
+  EXPECT_EQ(peer->peer, (Peer{::getpid(), ::getuid(), "", ""}));
 }
 
 // A user that may register from outside of pods gains nothing in groups that are not clear.
@@ -72,7 +72,7 @@ TEST(Peer, ByCredentials_IsTheSame) {
   const PeerRules rules{{::getuid()}, "/proc", PeerLookup::kCredentials};
   const auto peer = identify_peer(own.get(), rules);
   ASSERT_TRUE(peer) << to_string(peer.error());
-  EXPECT_EQ(peer->pid, ::getpid());
+  EXPECT_EQ(peer->peer.pid, ::getpid());
 }
 
 TEST(Peer, ByCredentials_NeedsTheStartTime) {

@@ -121,6 +121,35 @@ TEST(Schedule, APeriodIsOpenAtItsBeginning_AndHasEachSliceOnce) {
   EXPECT_EQ(schedule.open(), at(1'750));
 }
 
+TEST(Schedule, TheRestOfAPeriod_IsAllThatIsLeftOfIt) {
+  Schedule schedule({}, 4, kStart);
+  schedule.done(at(0));
+  const std::vector<Schedule::Turn> rest = schedule.rest();
+  ASSERT_EQ(rest.size(), 3U);
+  for (const Schedule::Turn& turn : rest) {
+    const Schedule::Turn next = schedule.next();
+    EXPECT_EQ(turn.slice, next.slice);
+    EXPECT_EQ(turn.nominal, next.nominal);
+    EXPECT_EQ(turn.redraw, next.redraw);
+    EXPECT_EQ(turn.complete, next.complete);
+    schedule.done(next.nominal);
+  }
+  EXPECT_TRUE(rest.back().redraw && rest.back().complete);
+  EXPECT_EQ(schedule.rest().size(), 4U);
+}
+
+// The slices behind the last one of a pack are not known before they are shuffled.
+TEST(Schedule, TheRestOfAPeriod_EndsWithThePack) {
+  WatchPlan plan{.check = WatchCheck::kRandom, .share = 50};
+  Schedule schedule(plan, 5, kStart, [](std::size_t bound) { return bound - 1; });
+  EXPECT_EQ(schedule.rest().size(), 3U);  // of 50 percent
+  for (int i = 0; i < 3; ++i) {
+    schedule.done(at(0));
+  }
+  EXPECT_EQ(schedule.rest().size(), 2U);
+  EXPECT_TRUE(schedule.rest().back().complete);
+}
+
 // What ran early is looked at again a period and one part later at the latest: hints move slices,
 // and no deadline.
 TEST(Schedule, AfterAnEarlyLook_TheNextOneIsInTime) {

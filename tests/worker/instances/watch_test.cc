@@ -3,6 +3,7 @@
 // tensor bytes changed.
 #include "worker/instances/watch.h"
 
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <thread>
@@ -18,6 +19,57 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kSize = 3'500'000;  // four spans of the locator
 
+// Keeps the most slices that were looked at in one call.
+class CountedCheck final : public MemoryCheck {
+ public:
+  CountedCheck(std::unique_ptr<MemoryCheck> check, std::atomic<std::size_t>& most)
+      : check_(std::move(check)), most_(most) {}
+  [[nodiscard]] const std::vector<Digest>& roots() const override { return check_->roots(); }
+  [[nodiscard]] const Reached& reached() const override { return check_->reached(); }
+  [[nodiscard]] const PassTimes& times() const override { return check_->times(); }
+  [[nodiscard]] unsigned slices() const override { return check_->slices(); }
+  [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override {
+    return check_->bytes_of(slice);
+  }
+  [[nodiscard]] Result<Looked> look(std::span<const unsigned> slices, std::uint64_t count,
+                                    ExportTime* exports) override {
+    most_ = std::max(most_.load(), slices.size());
+    return check_->look(slices, count, exports);
+  }
+  [[nodiscard]] Status draw(std::uint64_t count, ExportTime* exports) override {
+    return check_->draw(count, exports);
+  }
+  [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) override {
+    return check_->redraw(count, exports);
+  }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
+      std::span<const std::size_t> tensors, std::uint64_t span) override {
+    return check_->outline(tensors, span);
+  }
+  [[nodiscard]] bool is_over() const override { return check_->is_over(); }
+
+ private:
+  std::unique_ptr<MemoryCheck> check_;
+  std::atomic<std::size_t>& most_;
+};
+
+class CountedChecks final : public Checks {
+ public:
+  explicit CountedChecks(Checks& checks) : checks_(checks) {}
+  [[nodiscard]] Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Owner> owner,
+                                                           std::vector<std::size_t> tensors,
+                                                           const CheckOptions& options) override {
+    ASSAY_ASSIGN(std::unique_ptr<MemoryCheck> check,
+                 checks_.start(std::move(owner), std::move(tensors), options));
+    return std::make_unique<CountedCheck>(std::move(check), most_);
+  }
+  [[nodiscard]] std::size_t most() const { return most_; }
+
+ private:
+  Checks& checks_;
+  std::atomic<std::size_t> most_ = 0;
+};
+
 // Two processes with a tensor each, in two slices.
 class WatchTest : public OnEngine {
  protected:
@@ -26,6 +78,10 @@ class WatchTest : public OnEngine {
     checks_ = std::make_unique<LocalChecks>(*engine_, random_);
     tensors_ = {{"t0", some_bytes(kSize, 1)}, {"t1", some_bytes(kSize, 2)}};
     manifest_ = manifest_of(tensors_);
+    SetUpOwners();
+  }
+  void SetUpOwners() {
+    owners_.clear();
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
       owners_.push_back(std::make_shared<FakeOwner>(artifact_id(manifest_).value(), rank, 2));
       owners_[rank]->add(tensors_[rank].name, tensors_[rank].bytes);
@@ -103,6 +159,53 @@ TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
   EXPECT_EQ(await_located(),
             "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
             "3145728 to 3500000");
+}
+
+// --- what ends a verification
+
+TEST_P(WatchTest, StorageThatItsOwnerSawReplaced_IsViolatedUntilItIsRegisteredAnew) {
+  owners_[1]->edit_storage_changed();
+  const auto model = std::make_shared<InstanceModel>(
+      std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
+      artifact_id(manifest_).value(), manifest_, *checks_);
+  const auto hashed = model->hash(1, {}, true);
+  ASSERT_TRUE(hashed);
+  ASSERT_EQ(hashed->not_covered.size(), 1U);
+  EXPECT_EQ(hashed->not_covered[0].reason, "file-changed");
+  InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
+  watch.came(*owners_[0]);
+  watch.came(*owners_[1]);
+  watch.violate(*owners_[1], {});
+  EXPECT_EQ(watch.beats().at(0).state, InstanceState::kViolated) << "before any job";
+  watch.watch({"", "main"}, artifact_id(manifest_).value(),
+              DocumentId(artifact_id(manifest_)->root()), hashed->entries, model);
+  EXPECT_EQ(watch.beats().at(0).state, InstanceState::kViolated) << "after a job";
+  EXPECT_EQ(owners_[0]->told().at(0).detail, "its owner saw storage replaced");
+}
+
+TEST_P(WatchTest, MemoryThatWasLetGo_IsNeverCalledVerified) {
+  for (const bool before : {true, false}) {
+    const auto model = std::make_shared<InstanceModel>(
+        std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
+        artifact_id(manifest_).value(), manifest_, *checks_);
+    const auto hashed = model->hash(1, {}, true);
+    ASSERT_TRUE(hashed);
+    std::vector<InstanceState> states;
+    InstanceWatch watch({}, [&](const InstanceBeat& beat, std::span<const Finding>) {
+      states.push_back(beat.state);
+    });
+    if (before) {
+      owners_[0]->end();
+    }
+    watch.watch({"", "main"}, artifact_id(manifest_).value(),
+                DocumentId(artifact_id(manifest_)->root()), hashed->entries, model);
+    if (before) {
+      EXPECT_EQ(states, std::vector{InstanceState::kUnknown});
+    }
+    owners_[0]->end();
+    EXPECT_EQ(watch.beats().at(0).state, InstanceState::kUnknown);
+    SetUpOwners();
+  }
 }
 
 TEST(Locator, RangesInWords) {
@@ -212,6 +315,43 @@ TEST_P(WatchTest, WhatRanInThisPeriod_DoesNotRunAgain) {
   }
   EXPECT_GE(ran, 1U);  // the first slice runs by itself at the begin
   EXPECT_LE(ran, 2U);
+}
+
+// A process of four slices waits: the device turns to the check once.
+TEST_P(WatchTest, SlicesThatFitIntoAYield_AreLookedAtInOneCall) {
+  std::vector<NamedBytes> tensors;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    tensors.push_back({"u" + std::to_string(i), some_bytes(20'000, i)});
+  }
+  const Manifest manifest = manifest_of(tensors);
+  const auto owner = std::make_shared<FakeOwner>(artifact_id(manifest).value());
+  for (const NamedBytes& tensor : tensors) {
+    owner->add(tensor.name, tensor.bytes);
+  }
+  CountedChecks checks(*checks_);
+  const WatchPlan plan{.period = milliseconds(400), .slices = 4};
+  watch_ =
+      std::make_unique<InstanceWatch>(plan, [](const InstanceBeat&, std::span<const Finding>) {});
+  const auto model = std::make_shared<InstanceModel>(
+      std::vector<std::shared_ptr<Owner>>{owner}, artifact_id(manifest).value(), manifest, checks);
+  const auto hashed = model->hash(plan.slices, {});
+  ASSERT_TRUE(hashed);
+  watch_->came(*owner);
+  watch_->watch({"", "main"}, artifact_id(manifest).value(),
+                DocumentId(artifact_id(manifest)->root()), hashed->entries, model);
+  std::uint64_t most = 0;
+  while (checks.most() <
+         4) {  // the slices were looked at one by one before, to know how long it takes
+    watch_->yield(owner, milliseconds(5'000));
+    most = std::max(most, owner->await_yielded().first);
+  }
+  EXPECT_EQ(most, 4U);
+  owner->flip(3, 9);
+  watch_->yield(owner, milliseconds(5'000));
+  owner->await(InstanceState::kViolated);
+  EXPECT_EQ(owner->told().at(0).tensor, "u3");
+  (void)owner->await_yielded();
+  watch_.reset();  // before what it uses
 }
 
 TEST_P(WatchTest, TheEndOfTheWatch_AnswersYields) {

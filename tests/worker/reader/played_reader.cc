@@ -2,17 +2,20 @@
 #include "tests/worker/reader/played_reader.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <functional>
 #include <map>
 #include <sys/socket.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/cpu/leaf_hasher.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/preparing.h"
 #include "schemas/core/sha.h"
 #include "worker/reader/link.h"
 #include "worker/reader/serve.h"
@@ -57,6 +60,37 @@ int play_signal(int signal, int at, const std::string& marker, const std::string
                                      .on_message = [=](const wire::ToReader&) { count(); }},
                                     random);
   return ended ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+// An engine that compiles for some time before its first pass, and says so like the real one.
+class SlowEngine final : public gpu_hash::Engine {
+ public:
+  SlowEngine(std::unique_ptr<gpu_hash::Engine> engine, std::chrono::milliseconds time)
+      : engine_(std::move(engine)), time_(time) {}
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return engine_->info(); }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
+      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
+    if (const auto time = std::exchange(time_, {}); time.count() > 0) {
+      const gpu_hash::Preparing preparing(request.progress);
+      std::this_thread::sleep_for(time);
+    }
+    return engine_->hash(regions, request);
+  }
+
+ private:
+  std::unique_ptr<gpu_hash::Engine> engine_;
+  std::chrono::milliseconds time_;
+};
+
+int play_compiler(const std::string& milliseconds, const std::string& device) {
+  SystemRandom random;
+  const auto make = [&]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
+    ASSAY_ASSIGN(std::unique_ptr<gpu_hash::Engine> engine, engine_of(device));
+    return std::make_unique<SlowEngine>(std::move(engine),
+                                        std::chrono::milliseconds(std::stoi(milliseconds)));
+  };
+  (void)serve_reader(Descriptor(kReaderSocket), {.build = kBuild, .make_engine = make}, random);
+  return EXIT_SUCCESS;
 }
 
 wire::Started right_answer(const wire::Start& start) {
@@ -248,6 +282,9 @@ int play_reader(const std::vector<std::string>& arguments) {
                        {.build = "another", .make_engine = [&] { return engine_of(device); }},
                        random);
     return EXIT_FAILURE;
+  }
+  if (way == kCompiles) {
+    return play_compiler(argument, device);
   }
   if (way == kVariant) {
     SystemRandom random;

@@ -28,7 +28,9 @@ inline constexpr const char* kStops = "stops";      // N: stopped there
 inline constexpr const char* kLies = "lies";        // name of a lie: answers to a full pass
 inline constexpr const char* kVariant = "variant";  // (ignored): right, by the CPU engine's variant
                                                     // that the test program does not use
-inline constexpr const char* kForeign = "foreign";  // (ignored): says that it is of another build
+inline constexpr const char* kCompiles = "compiles";  // MILLISECONDS: its first pass is right, and
+                                                      // begins so much later, as it says meanwhile
+inline constexpr const char* kForeign = "foreign";    // (ignored): says that it is of another build
 
 // Plays; the arguments are those after kPlay: way, argument, marker, id of the device. Where the
 // marker exists already, it plays right, so that the process after the first one does.

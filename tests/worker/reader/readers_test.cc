@@ -134,6 +134,14 @@ TEST_F(ReadersTest, StoppedAtAMessage_IsKilled_AndTheNextPassIsVerified) {
   }
 }
 
+// Kernels are compiled for longer than a process may be silent, and it is not silent: on a busy
+// machine the next one would take as long, and so on for ever.
+TEST_F(ReadersTest, AProcessThatCompilesForLong_IsWaitedFor) {
+  PlayedReaders played(engine(), kCompiles, "2500", hasty());
+  expect_verified(*played.readers);
+  EXPECT_EQ(played.news.count(true), 0U);
+}
+
 TEST_F(ReadersTest, WhatMakesNoSense_IsNoAnswer_AndEndsTheProcess) {
   for (const std::string& lie : lies()) {
     SCOPED_TRACE(lie);

@@ -20,7 +20,7 @@ std::vector<ToReader> all_to() {
                 false,
                 {{5, PieceKind::kStaged}, {6, {}}},
                 {{{0, 1, 2}, {1, 3, 3}}, {}}},
-          Look{1, 2, 16},
+          Look{1, {2, 3}, 16},
           Fetch{1, 16},
           Draw{1, 16},
           Outline{1, 4096, {0, 5}},

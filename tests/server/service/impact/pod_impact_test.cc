@@ -194,6 +194,48 @@ TEST_F(PodImpactTest, RevocationIsNoted_WithThePodsThatItStops) {
   EXPECT_EQ(test::refusal(note_affected(*services_)), ErrorCode::kOverloaded);
 }
 
+// What a model was made from falls: its pods are noted, and found by what fell.
+TEST_F(PodImpactTest, AFallOfAnAncestor_IsNoted_AndFound) {
+  const test::TestKey trainer =
+      make_key(KeyPurpose::kSigner, "trainer", {role("train"), role("collect")});
+  const test::TestKey curator = make_key(KeyPurpose::kSigner, "curator", {role("collect")});
+  change_trust({AddKey{trainer.record}, AddKey{curator.record}});
+  const Manifest corpus = manifest("corpus", "acme/corpus");
+  const auto say = [&](const std::string& stage, const Manifest& about, const Manifest* input,
+                       const test::TestKey& key) {
+    Lifecycle lifecycle;
+    lifecycle.stage = stage;
+    if (input != nullptr) {
+      lifecycle.inputs = {{"dataset", input->name, subject_of(*input).digest}};
+    }
+    const auto accepted = accept_attestation(
+        *services_,
+        statement_envelope(to_statement(lifecycle, {subject_of(about)}).value(), {&key}), actor_);
+    EXPECT_TRUE(accepted) << to_string(accepted.error());
+    return accepted->row.id;
+  };
+  say("train", model_, &corpus, trainer);
+  const StatementId collected = say("collect", corpus, nullptr, curator);
+  Json document = bind_policy();
+  document["version"] = 2;
+  document["require"].push_back({{"id", "origins"}, {"lineage", Json::object()}});
+  put_policy(document);
+  ASSERT_TRUE(affected({}).empty());
+  EXPECT_EQ(note_affected(*services_).value(), 0U);
+  // A pod that is denied for its age alone is none that a revocation stopped.
+  revoke(approver_a_);
+  clock_.advance(std::chrono::hours(2));
+  EXPECT_EQ(affected({}).size(), 1U);
+  EXPECT_EQ(note_affected(*services_).value(), 0U);
+  revoke(curator);
+  EXPECT_EQ(note_affected(*services_).value(), 1U);
+  EXPECT_EQ(affected({.key = curator.record.id}).size(), 1U);
+  EXPECT_EQ(affected({.statement = collected}).size(), 1U);
+  EXPECT_EQ(affected({.artifact = id_of(corpus).text()}).size(), 1U);
+  EXPECT_TRUE(affected({.key = operator1_.record.id}).empty());
+  EXPECT_TRUE(affected({.artifact = id_of(manifest("other")).text()}).empty());
+}
+
 TEST_F(PodImpactTest, PodsThatWentAreNotListed) {
   ASSERT_TRUE(store_->write([](storage::Transaction& transaction) {
     return transaction.remove_pod("kube-apiserver", "uid-1");

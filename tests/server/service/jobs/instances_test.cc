@@ -238,6 +238,17 @@ TEST_F(Instances, WhatIsNoModel_IsAMismatch) {
          made.memory->extra_tensors = {{"lora.a", 64}};
          made.memory->extra_tensor_count = 1;
        }},
+      {"an entry that is called extra",
+       [](VerificationReport& made) {
+         made.entries.pop_back();
+         made.memory->extra_tensors = {{"b", 24'000}};
+         made.memory->extra_tensor_count = 1;
+       }},
+      {"a tensor that two processes registered",
+       [](VerificationReport& made) {
+         made.memory->extra_tensors = {{"b", 24'000}};
+         made.memory->extra_tensor_count = 1;
+       }},
       {"extra, counted", [](VerificationReport& made) { made.memory->extra_tensor_count = 3; }}};
   beat_ok(InstanceState::kVerified);
   for (const auto& [what, change] : changes) {
@@ -298,12 +309,6 @@ TEST_F(Instances, RelabelledReports_AreRefused) {
          made.scope = JobScope::kFiles;
          made.instance.reset();
          made.memory.reset();
-       }},
-      {"a tensor that is called extra",
-       [](VerificationReport& made) {
-         made.entries.pop_back();
-         made.memory->extra_tensors = {{"b", 24'000}};
-         made.memory->extra_tensor_count = 1;
        }},
       {"a file that was not covered",
        [](VerificationReport& made) { made.not_covered = {{0, "why"}}; }}};
@@ -413,30 +418,57 @@ TEST_F(Instances, SilenceForTenSeconds_DeniesUntilTheNextHeartbeat) {
   EXPECT_EQ(reasons(), Codes{});
 }
 
-// Every change is in the log for good.
-TEST_F(Instances, ChangesWithoutEnd_EndForTheNode) {
+// Every change is in the log for good. A pod spends its own changes, never those of another.
+TEST_F(Instances, ChangesWithoutEnd_EndForThePodThatMakesThem) {
   ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified);
-  const auto storm = [&](InstanceState state) {
+  const auto storm = [&](const char* pod, InstanceState state) {
     Heartbeat made = heartbeat(InstanceState::kVerified);
     for (std::size_t i = 1; i < kMaxBeatInstances; ++i) {
       InstanceBeat one = made.instances[0];
-      one.instance.instance = "n" + std::to_string(100 + i);
+      one.instance = {pod, "n" + std::to_string(100 + i)};
       one.state = state;
       made.instances.push_back(std::move(one));
     }
-    return beat(made);
+    std::ranges::sort(made.instances, {}, &InstanceBeat::instance);
+    ASSERT_TRUE(beat(made)->counts);
   };
-  std::size_t taken = 0;
-  while (taken < kMaxChangesAnHour &&
-         storm(taken % 2 == 0 ? InstanceState::kVerified : InstanceState::kUnknown)) {
-    ++taken;
+  const auto state_of = [](int i) {
+    return i % 2 == 0 ? InstanceState::kVerified : InstanceState::kUnknown;
+  };
+  const auto of_pod = [&](const std::string& pod) {
+    const auto newest = services_->heartbeats.of(worker_.node);
+    return std::ranges::count_if(newest->instances,
+                                 [&](const InstanceBeat& one) { return one.instance.pod == pod; });
+  };
+  const std::size_t whole = kMaxChangesOfAPodAnHour / (kMaxBeatInstances - 1);
+  for (std::size_t i = 0; i < whole; ++i) {
+    storm("uid-9", state_of(static_cast<int>(i)));
+    EXPECT_EQ(of_pod("uid-9"), kMaxBeatInstances - 1) << i;
   }
-  EXPECT_EQ(taken, (kMaxChangesAnHour - 1) / (kMaxBeatInstances - 1));
-  EXPECT_EQ(reasons(), Codes{Reason::kInstanceUnwatched});
+  const TreeSize before = log_size();
+  for (int i = 0; i < 5; ++i) {
+    storm("uid-9", state_of(i + static_cast<int>(whole)));
+    EXPECT_EQ(of_pod("uid-9"), 0);
+  }
+  EXPECT_EQ(log_size(), before + 1) << "one record says that the pod is beyond its limit";
+  EXPECT_EQ(reasons(), Codes{}) << "of the other pod";
   clock_.advance(std::chrono::hours(1));
+  storm("uid-9", InstanceState::kVerified);
+  EXPECT_EQ(of_pod("uid-9"), kMaxBeatInstances - 1);
+}
+
+TEST_F(Instances, MorePodsThanTheirLimit_LeaveTheFirstOnesAlone) {
+  ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified);
-  EXPECT_TRUE(services_->heartbeats.of(worker_.node));
+  for (std::size_t i = 1; i < kMaxChangingPodsAnHour; ++i) {
+    EXPECT_EQ(services_->heartbeats.spend(worker_.node, "p" + std::to_string(i), 1, clock_.now()),
+              Heartbeats::Spent::kYes);
+  }
+  EXPECT_EQ(services_->heartbeats.spend(worker_.node, "one more", 1, clock_.now()),
+            Heartbeats::Spent::kRefusedFirst);
+  beat_ok(InstanceState::kViolated);
+  EXPECT_EQ(reasons(), Codes{Reason::kInstanceViolated});
 }
 
 // What else the pod has in memory is none of the models that it was admitted with.

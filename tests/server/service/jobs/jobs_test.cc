@@ -98,7 +98,9 @@ TEST_F(Jobs, Location_IsOneThatATrustedManifestOfThisVeryArtifactNames) {
 
 TEST_F(Jobs, OrderedJob_IsOneForAsLongAsItIsOpen) {
   const JobRequest request{model_.id, JobScope::kFiles, worker_.node, kLocation, {}, {}};
-  const auto order = [&] { return order_job(*services_, request, "kube").value(); };
+  const auto order = [&] {
+    return order_job(*services_, services_->store, request, "kube").value();
+  };
   const auto first = order();
   ASSERT_TRUE(first);
   EXPECT_TRUE(first->created);

@@ -2,7 +2,9 @@
 // Decisions on what a model was made from, over a real store: collecting, recording, replay, and
 // what comes between reading and writing.
 #include <algorithm>
+#include <future>
 
+#include "schemas/core/sha.h"
 #include "server/service/lineage/closure.h"
 #include "tests/server/service/fixture.h"
 #include "tests/server/service/hooked_store.h"
@@ -180,9 +182,177 @@ TEST_F(LineageService, FurtherSignature_IsNotMissed) {
   EXPECT_EQ(writes_, 2);
 }
 
+// --- strangers
+
+// A signer and a publisher for names of their own, who hang statements on the digests of others.
+class LineageStrangers : public LineageService {
+ protected:
+  LineageStrangers() {
+    change({AddKey{stranger_.record}, AddKey{foreign_publisher_.record}});
+    accept_foreign_chain(corpus_);
+  }
+
+  // 66 steps up from `from`, under names of the stranger.
+  void accept_foreign_chain(const Manifest& from) {
+    std::map<std::string, std::string> digest = subject_of(from).digest;
+    for (int i = 0; i < 66; ++i) {
+      const std::map<std::string, std::string> next = {
+          {"assay-tree-v1-sha256", sha256(as_bytes("foreign " + std::to_string(i))).hex()}};
+      Lifecycle lifecycle;
+      lifecycle.stage = "train";
+      lifecycle.inputs.push_back({"dataset", "mallory/y", next});
+      const Statement made = to_statement(lifecycle, {{"mallory/x", digest}}).value();
+      accept(statement_envelope(made, {&stranger_}));
+      digest = next;
+    }
+  }
+
+  TestKey stranger_ = make_key(KeyPurpose::kSigner, "mallory", {role("train", "mallory")});
+  TestKey stranger_as_trainer_ = make_key(KeyPurpose::kSigner, "mallory", {role("train")});
+  TestKey foreign_publisher_ =
+      make_key(KeyPurpose::kPublisher, "mallory", {publisher_role("mallory")});
+};
+
+TEST_F(LineageStrangers, DenyNothing) {
+  const Decision decision = decide_now();
+  EXPECT_EQ(decision.verdict.reasons, Codes());
+  const auto facts = lineage_facts(*services_, *store_->snapshot().value(), id_of(model_));
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->facts->lineage->statements().size(), 3U);
+  EXPECT_EQ(facts->facts->lineage->rest().aside.size(), 1U);
+  reopen();
+  EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
+}
+
+// What was left out is part of the case: another role, granted later, changes only what is decided
+// from then on.
+TEST_F(LineageStrangers, GrantedARoleLater_AreFollowed) {
+  const Decision before = decide_now();
+  EXPECT_EQ(before.verdict.reasons, Codes());
+  TestKey granted = make_key(KeyPurpose::kSigner, "mallory", {role("train")});
+  change({AddKey{granted.record}});
+  Lifecycle lifecycle;
+  lifecycle.stage = "train";
+  lifecycle.inputs.push_back({"dataset", "acme/y", subject_of(secret_).digest});
+  accept(statement_envelope(to_statement(lifecycle, {subject_of(corpus_)}).value(), {&granted}));
+  EXPECT_EQ(reasons(), Codes{Reason::kAncestorUnknown});
+  change({RevokeKey{granted.record.id, "stolen"}});
+  EXPECT_EQ(reasons(), Codes()) << "what a revoked key said is in nobody's way";
+  EXPECT_TRUE(replay(*services_, before.id)->reproduced);
+}
+
+// The case keeps what was cut off, and answers alike when it is read again.
+TEST_F(LineageStrangers, LimitOnACountedWay_IsDeniedAndReplays) {
+  change({AddKey{stranger_as_trainer_.record}});
+  std::map<std::string, std::string> digest = subject_of(corpus_).digest;
+  for (int i = 0; i < 66; ++i) {
+    const std::map<std::string, std::string> next = {
+        {"assay-tree-v1-sha256", sha256(as_bytes("own " + std::to_string(i))).hex()}};
+    Lifecycle lifecycle;
+    lifecycle.stage = "train";
+    lifecycle.inputs.push_back({"dataset", "acme/y", next});
+    const std::string name = i == 0 ? "acme/corpus" : "acme/y";
+    accept(statement_envelope(to_statement(lifecycle, {{name, digest}}).value(),
+                              {&stranger_as_trainer_}));
+    digest = next;
+  }
+  const Decision decision = decide_now();
+  EXPECT_EQ(decision.verdict.reasons, Codes{Reason::kAncestorUnknown});
+  const auto cut = lineage_facts(*services_, *store_->snapshot().value(), id_of(model_));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->facts->lineage->reached(), std::vector<std::string>{"depth"});
+  reopen();
+  EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
+  change({RevokeKey{stranger_as_trainer_.record.id, "stolen"}});
+  EXPECT_EQ(reasons(), Codes()) << "revoking the key heals";
+}
+
+TEST_F(LineageStrangers, JoinNothing) {
+  put_lineage_policy({{"deny", {{"digests", {"sha256:" + std::string(64, 'a')}}}}});
+  EXPECT_EQ(reasons(), Codes());
+  Manifest foreign = manifest("foreign", "mallory/x");
+  Statement statement = to_statement(foreign).value();
+  statement.subjects[0].digest["sha256"] = std::string(64, 'a');
+  ASSERT_TRUE(
+      accept_manifest(*services_, statement_envelope(statement, {&foreign_publisher_}), actor_));
+  // The same bytes, under the stranger's name, joined with what is denied.
+  Manifest same = corpus_;
+  same.name = "mallory/corpus";
+  statement = to_statement(same).value();
+  statement.subjects[0].digest["sha256"] = std::string(64, 'a');
+  ASSERT_TRUE(
+      accept_manifest(*services_, statement_envelope(statement, {&foreign_publisher_}), actor_));
+  EXPECT_EQ(reasons(), Codes());
+}
+
+// --- what somebody else pushes
+
+TEST_F(LineageService, ASignatureOnSomethingElse_ChangesNothing) {
+  const TestKey second = make_key(KeyPurpose::kSigner, "second", {role("collect")});
+  change({AddKey{second.record}});
+  accept(statement("collect", secret_, {}, curator_));
+  EXPECT_EQ(reasons_while([&] { accept(statement("collect", secret_, {}, second)); }), Codes());
+  EXPECT_EQ(writes_, 1);
+}
+
+// Whoever pushes without end about the model makes attempt after attempt void, but not the last.
+TEST_F(LineageService, AFloodAboutTheModel_DoesNotStopDecisions) {
+  const TestKey other = make_key(KeyPurpose::kSigner, "other", {role("train", "*")});
+  change({AddKey{other.record}});
+  std::vector<std::future<void>> pushes;
+  std::unique_ptr<Services> services;
+  bool pushing = false;
+  StoreWithHook store(*store_, [&] {
+    if (pushing) {
+      return;  // the write of a push
+    }
+    ++writes_;
+    pushing = true;
+    pushes.push_back(std::async(std::launch::async, [&, number = writes_] {
+      const Bytes bytes = statement("train", model_, {corpus_}, other, std::to_string(number));
+      EXPECT_TRUE(accept_attestation(*services, bytes, actor_));
+    }));
+    pushes.back().wait_for(std::chrono::milliseconds(300));
+    pushing = pushes.back().wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  });
+  services = std::unique_ptr<Services>(
+      new Services{store, *service_key_, clock_, random_, "example.com/log"});
+  const auto answer = decide(*services, request());
+  EXPECT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(writes_, 3);
+  for (auto& push : pushes) {
+    push.get();
+  }
+}
+
+// A signature without a role that covers a statement means nothing there, so it is no signature of
+// somebody whom a list denies.
+TEST_F(LineageService, ASignatureWithoutARole_IsNotStored_AndDeniesNothing) {
+  const TestKey mallory = make_key(KeyPurpose::kSigner, "mallory", {role("train", "mallory")});
+  change({AddKey{mallory.record}});
+  put_lineage_policy({{"deny", {{"identities", {"mallory"}}}}});
+  Lifecycle lifecycle;
+  lifecycle.stage = "collect";
+  lifecycle.parameters = {{"license", "Apache-2.0"}};
+  lifecycle.comment = "signed by two";
+  const Statement made = to_statement(lifecycle, {subject_of(corpus_)}).value();
+  const auto accepted =
+      accept_attestation(*services_, statement_envelope(made, {&mallory, &curator_}), actor_);
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  ASSERT_EQ(accepted->row.signers.size(), 1U);
+  EXPECT_EQ(accepted->row.signers[0].key, curator_.record.id);
+  EXPECT_EQ(accepted->record["detail"]["signers"], Json::array({curator_.record.id.text()}));
+  EXPECT_EQ(reasons(), Codes());
+  // Who made it is denied.
+  put_lineage_policy({{"deny", {{"identities", {"curator"}}}}});
+  EXPECT_EQ(reasons(), Codes{Reason::kAncestorDenied});
+}
+
 // --- the cache
 
 TEST_F(LineageService, ClosureIsShared_UntilSomethingInItChanges) {
+  const TestKey other = make_key(KeyPurpose::kSigner, "other", {role("collect")});
+  change({AddKey{other.record}});
   const ArtifactId artifact = id_of(model_);
   const auto closure = [&] {
     return lineage_facts(*services_, *store_->snapshot().value(), artifact).value().facts;
@@ -191,6 +361,8 @@ TEST_F(LineageService, ClosureIsShared_UntilSomethingInItChanges) {
   EXPECT_EQ(closure(), first);
   accept(statement("collect", secret_, {}, curator_));
   EXPECT_EQ(closure(), first) << "about another thing";
+  accept(statement("collect", secret_, {}, other));
+  EXPECT_EQ(closure(), first) << "a signature about another thing";
   accept(statement("collect", corpus_, {}, curator_, "again"));
   const auto second = closure();
   EXPECT_NE(second, first);
@@ -230,7 +402,22 @@ TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   EXPECT_EQ(inputs[0].role, policy::kDependencyRole);
   EXPECT_TRUE(inputs[1].digests.empty());
   EXPECT_EQ(inputs[1].name, "git+https://example.com/x");
-  provenance.predicate["buildDefinition"]["resolvedDependencies"] = "many";
+  Json& dependencies = provenance.predicate["buildDefinition"]["resolvedDependencies"];
+  dependencies = {{{"name", "acme/corpus"},
+                   {"uri", "https://example.com/corpus"},
+                   {"downloadLocation", "https://example.net/corpus"},
+                   {"digest", {{"sha256", std::string(64, 'A')}}}}};
+  accept(statement_envelope(provenance, {&builder}));
+  {
+    const auto read = read_lineage(*store_->snapshot().value(), id_of(built).text(),
+                                   policy::LineageDirection::kUp, 64);
+    const policy::LineageStatement& newest = *(*read)->statements().back();
+    EXPECT_TRUE(newest.unread) << "a digest in another form may be anything";
+    EXPECT_EQ(newest.inputs[0].name, "acme/corpus");
+    EXPECT_EQ(newest.inputs[0].also, (std::vector<std::string>{"https://example.com/corpus",
+                                                               "https://example.net/corpus"}));
+  }
+  dependencies = "many";
   accept(statement_envelope(provenance, {&builder}));
   const auto again = read_lineage(*store_->snapshot().value(), id_of(built).text(),
                                   policy::LineageDirection::kUp, 64);

@@ -132,7 +132,7 @@ TEST_F(StageEvidenceTest, SameBytesAgain_AreStoredOnce_OthersAreRefused) {
   EXPECT_FALSE(again->created);
   EXPECT_EQ(log_size(), size);
   StageEvidence other = first;
-  other.event_log = to_bytes("another log");
+  other.evidence.event_log = to_bytes("another log");
   EXPECT_EQ(refusal(send(other)), ErrorCode::kConflict);
   EXPECT_EQ(log_size(), size);
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/tdx/event_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attestation/tdx/cursor.h"
+#include "schemas/core/sha.h"
+
+namespace assay::attestation::tdx {
+namespace {
+
+constexpr std::uint32_t kIndexOfRtmr0 = 1;
+constexpr std::uint32_t kIndexOfRtmr1 = 2;
+constexpr std::uint32_t kIndexOfRtmr2 = 3;
+
+// EFI_GLOBAL_VARIABLE (UEFI 2.10, section 3.3), as it lies in memory.
+constexpr std::array<std::uint8_t, 16> kGlobalVariable = {
+    0x61, 0xdf, 0xe4, 0x8b, 0xca, 0x93, 0xd2, 0x11, 0xaa, 0x0d, 0x00, 0xe0, 0x98, 0x03, 0x2b, 0x8c};
+// "SecureBoot" in UTF-16LE.
+constexpr std::string_view kSecureBootName{"S\0e\0c\0u\0r\0e\0B\0o\0o\0t\0", 20};
+
+// What boot loaders write in front of a measured command line (grub-core/kern/efi and lib/tpm of
+// GRUB; the form without a colon is that of Red Hat's branch).
+constexpr auto kCommandLinePrefixes =
+    std::to_array<std::string_view>({"kernel_cmdline: ", "grub_kernel_cmdline "});
+
+// Tags of the EFI stub of Linux (drivers/firmware/efi/libstub/efistub.h).
+constexpr std::uint32_t kTagInitrd = 0x8f3b22ec;
+constexpr std::uint32_t kTagLoadOptions = 0x8f3b22ed;
+
+constexpr std::size_t kMaxCommandLineBytes = 4096;  // COMMAND_LINE_SIZE of Linux is 2048
+
+Measurement sha384(ByteView bytes) {
+  const Digest digest = sha(HashAlgorithm::kSha384, bytes);
+  Measurement value{};
+  std::ranges::copy(digest.bytes(), value.begin());
+  return value;
+}
+
+bool is_hash_of(const LoggedEvent& event, ByteView bytes) { return sha384(bytes) == event.digest; }
+
+template <typename T>
+void add(std::optional<std::vector<T>>& list, T value) {
+  if (list && list->size() == kMaxBooted) {
+    list.reset();
+  }
+  if (list) {
+    list->push_back(std::move(value));
+  }
+}
+
+// UEFI_VARIABLE_DATA: GUID, length of the name in characters, length of the value, name, value.
+std::optional<bool> secure_boot_of(const LoggedEvent& event) {
+  Cursor cursor(event.data);
+  const auto guid = cursor.take(kGlobalVariable.size());
+  const auto name_length = cursor.take(8);
+  const auto value_length = cursor.take(8);
+  const auto name = cursor.take(kSecureBootName.size());
+  if (!guid || !name_length || !value_length || !name ||
+      !std::ranges::equal(*guid, kGlobalVariable) || as_text(*name) != kSecureBootName ||
+      (*name_length)[0] != kSecureBootName.size() / 2 || !is_hash_of(event, event.data)) {
+    return std::nullopt;
+  }
+  return cursor.remaining() == 1 && cursor.rest().front() == 1;
+}
+
+// GRUB hashes the command line; the event's data is a prefix and the same text with its NUL.
+std::optional<std::string> command_line_of(const LoggedEvent& event) {
+  const std::string_view data = as_text(event.data);
+  for (const std::string_view prefix : kCommandLinePrefixes) {
+    if (!data.starts_with(prefix)) {
+      continue;
+    }
+    const std::string_view behind = data.substr(prefix.size());
+    const std::string_view text = behind.substr(0, behind.find('\0'));
+    if (text.size() <= kMaxCommandLineBytes && is_utf8(text) && is_hash_of(event, as_bytes(text))) {
+      return std::string(text);
+    }
+  }
+  return std::nullopt;
+}
+
+// TCG_PCClientTaggedEvent: id, size, data.
+std::optional<std::uint32_t> tag_of(const LoggedEvent& event) { return Cursor(event.data).u32(); }
+
+void read_boot_loader_event(const LoggedEvent& event, BootFacts& facts) {
+  if (event.type == kEvIpl) {
+    if (auto line = command_line_of(event)) {
+      add(facts.command_lines, std::move(*line));
+    }
+  } else if (event.type == kEvEventTag) {
+    const auto tag = tag_of(event);
+    if (tag == kTagInitrd) {
+      add(facts.initrds, event.digest);
+    } else if (tag == kTagLoadOptions) {
+      add(facts.load_options, event.digest);
+    }
+  }
+}
+
+std::string name_of_register(std::size_t i) { return "rtmr" + std::to_string(i); }
+
+Json texts(const std::optional<std::vector<std::string>>& list) {
+  return list ? Json(*list) : Json(nullptr);
+}
+
+Json digests(const std::optional<std::vector<Measurement>>& list) {
+  if (!list) {
+    return nullptr;
+  }
+  Json json = Json::array();
+  for (const Measurement& value : *list) {
+    json.push_back(hex_encode(value));
+  }
+  return json;
+}
+
+}  // namespace
+
+Registers replay(const std::vector<LoggedEvent>& events) {
+  Registers registers{};
+  for (const LoggedEvent& event : events) {
+    if (event.index < kIndexOfRtmr0 || event.type == kEvNoAction) {
+      continue;
+    }
+    Measurement& value = registers.at(event.index - kIndexOfRtmr0);
+    const Digest extended = sha(HashAlgorithm::kSha384, {value, event.digest});
+    std::ranges::copy(extended.bytes(), value.begin());
+  }
+  return registers;
+}
+
+BootFacts boot_facts(const std::vector<LoggedEvent>& events) {
+  BootFacts facts;
+  for (const LoggedEvent& event : events) {
+    if (event.index == kIndexOfRtmr0 && event.type == kEvEfiVariableDriverConfig) {
+      if (const auto on = secure_boot_of(event)) {
+        facts.secure_boot = facts.secure_boot.value_or(true) && *on;
+      }
+    } else if (event.index == kIndexOfRtmr1 && event.type == kEvEfiBootServicesApplication) {
+      add(facts.applications, event.digest);
+    } else if (event.index == kIndexOfRtmr2) {
+      read_boot_loader_event(event, facts);
+    }
+  }
+  return facts;
+}
+
+Checked<ReplayedLog> check_event_log(ByteView log, const TdReport& report, bool with_rtmr3) {
+  auto view = parse_event_log(log);
+  if (!view) {
+    return std::unexpected(std::move(view).error());
+  }
+  const Registers registers = replay(view->events);
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    const bool counts = i < 3 || with_rtmr3;
+    if (counts && registers[i] != report.rtmr[i]) {
+      return reject(TdxError::kEventlogRtmrMismatch, hex_encode(report.rtmr[i]),
+                    hex_encode(registers[i]), name_of_register(i));
+    }
+  }
+  return ReplayedLog{sha256(log.first(view->size)), view->events.size(),
+                     registers[3] == report.rtmr[3], boot_facts(view->events)};
+}
+
+Json to_json(const ReplayedLog& log) {
+  const BootFacts& boot = log.boot;
+  return {{"digest", log.digest.text()},
+          {"events", log.events},
+          {"rtmr3", log.explains_rtmr3 ? "replayed" : "unexplained"},
+          {"secure_boot", boot.secure_boot ? Json(*boot.secure_boot) : Json(nullptr)},
+          {"applications", digests(boot.applications)},
+          {"command_lines", texts(boot.command_lines)},
+          {"load_options", digests(boot.load_options)},
+          {"initrds", digests(boot.initrds)}};
+}
+
+}  // namespace assay::attestation::tdx

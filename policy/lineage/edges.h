@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges the edge rules of a lineage condition: who signed what made each node, and on what
+// hardware. Internal to policy/lineage.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <span>
+
+#include "policy/lineage/shown.h"
+#include "policy/lineage/walk.h"
+#include "schemas/decision.h"
+
+namespace assay::policy {
+
+struct JudgedEdges {
+  bool failed = false;         // a node has too few signers
+  bool undecided = false;      // signers or evidence of a node cannot be judged yet
+  std::set<Reason> refused{};  // why evidence is not as demanded
+  Shown unsigned_nodes{};      // nodes with too few signers
+  Shown unattested{};          // statements whose evidence is not as demanded
+};
+
+// Judges each rule on each node that has counted statements which the rule is about. `name_of`
+// returns what an explanation shows of a node.
+[[nodiscard]] JudgedEdges judge_edges(std::span<const LineageEdgeRule> rules,
+                                      const LineageWalk& walk,
+                                      const std::function<Json(const WalkedNode&)>& name_of,
+                                      Timestamp now);
+
+}  // namespace assay::policy

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only lineages (policy/lineage.h) read of a store: Snapshot::lineage() in storage/store.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "storage/store.h"
+
+namespace assay::storage {
+
+class LineageReads {
+ public:
+  LineageReads() = default;
+  LineageReads(const LineageReads&) = delete;
+  LineageReads& operator=(const LineageReads&) = delete;
+  virtual ~LineageReads() = default;
+
+  // Returns the log indices of the stored statements that changed while statements_version() was at
+  // least `version`, in the order of the changes, one for each change, at most `limit`.
+  [[nodiscard]] virtual Result<std::vector<LeafIndex>> changes_since(std::uint64_t version,
+                                                                     std::size_t limit) = 0;
+  // Returns a counter that rises whenever stored evidence becomes stale.
+  [[nodiscard]] virtual Result<std::uint64_t> evidence_generation() = 0;
+};
+
+}  // namespace assay::storage

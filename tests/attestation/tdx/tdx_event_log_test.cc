@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Event logs: what a real machine's log proves, and what becomes of a log when one thing about it
+// is changed.
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attestation/tdx/event_log.h"
+#include "schemas/core/sha.h"
+#include "tests/attestation/tdx/shared_vectors.h"
+#include "tests/attestation/tdx/simulation.h"
+
+namespace assay::attestation::tdx {
+namespace {
+
+using testing::read_file;
+using testing::valid_v4;
+
+constexpr std::string_view kRealTime = "2025-06-25T00:00:00Z";
+// Offsets in the real log: the header's event, and the first event behind it.
+constexpr std::size_t kHeaderData = 32;
+constexpr std::size_t kAlgorithmCount = kHeaderData + 24;
+constexpr std::size_t kFirstEvent = kHeaderData + 33;
+constexpr std::size_t kFirstDigestCount = kFirstEvent + 8;
+constexpr std::size_t kFirstDigest = kFirstDigestCount + 4 + 2;
+constexpr std::size_t kFirstSize = kFirstDigest + 48;
+
+std::filesystem::path folder() {
+  return std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/vectors/tdx";
+}
+
+Bytes real_log() { return read_file(folder() / "v4-2025-06.ccel"); }
+
+AppraisalResult real(const Bytes& log, const AppraisalPolicy& policy = {}) {
+  const auto collateral = parse_collateral(read_file(folder() / "2025-06.collateral.json")).value();
+  const TrustAnchor anchor = intel_root();
+  return verify(
+      read_file(folder() / "v4-2025-06.quote"), collateral, std::span(&anchor, 1),
+      {parse_rfc3339(kRealTime).value(), ReportDataExpectation::not_requested(), policy, log});
+}
+
+std::string real_verdict(const Bytes& log) { return testing::verdict(real(log)); }
+
+std::string simulated(const SimulationSpec& spec, const AppraisalPolicy& policy = {}) {
+  testing::Options options;
+  options.policy = policy;
+  options.with_event_log = true;
+  return testing::verdict(simulate(spec), options);
+}
+
+AppraisalPolicy policy_of(const std::string& text) {
+  return parse_appraisal_policy(parse_json(text).value()).value();
+}
+
+TEST(TdxEventLog, OfARealMachine_Replays) {
+  const AppraisalResult result = real(real_log());
+  ASSERT_EQ(testing::verdict(result), "OK:UpToDate");
+  ASSERT_TRUE(result.event_log);
+  const ReplayedLog& log = *result.event_log;
+  EXPECT_EQ(log.events, 43U);
+  EXPECT_TRUE(log.explains_rtmr3);
+  EXPECT_EQ(log.boot.secure_boot, false);
+  ASSERT_EQ(log.boot.applications->size(), 2U);
+  ASSERT_EQ(log.boot.command_lines->size(), 1U);
+  EXPECT_TRUE(log.boot.command_lines->front().starts_with(
+      "/syslinux/vmlinuz.A init=/usr/lib/systemd/systemd rootwait ro noresume "));
+  const Json json = to_json(result)["event_log"];
+  EXPECT_EQ(json["secure_boot"], false);
+  EXPECT_EQ(json["rtmr3"], "replayed");
+}
+
+TEST(TdxEventLog, Padding_DoesNotCount) {
+  Bytes padded = real_log();
+  const Digest digest = real(padded).event_log->digest;
+  padded.resize(padded.size() + 4096, 0xff);
+  EXPECT_EQ(real(padded).event_log->digest, digest);
+  padded.back() = 0;
+  EXPECT_EQ(real_verdict(padded), "EVENTLOG_FORMAT");
+}
+
+// Each change to the real log, and the verdict that it must have.
+TEST(TdxEventLog, OneChange_HasItsError) {
+  struct Case {
+    const char* what;
+    std::function<void(Bytes&)> change;
+    std::string expected;
+  };
+  const auto put32 = [](std::size_t at, std::uint32_t value) {
+    return [=](Bytes& log) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        log[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
+      }
+    };
+  };
+  const std::vector<Case> cases = {
+      {"a digest", [](Bytes& log) { log[kFirstDigest] ^= 1; }, "EVENTLOG_RTMR_MISMATCH:rtmr0"},
+      {"no last event", [](Bytes& log) { log.resize(log.size() - 106); },
+       "EVENTLOG_RTMR_MISMATCH:rtmr1"},
+      {"size of the data", put32(kFirstSize, 0xffffffff), "EVENTLOG_TRUNCATED"},
+      {"number of digests", put32(kFirstDigestCount, 0xffffffff), "EVENTLOG_TRUNCATED"},
+      {"no digest", put32(kFirstDigestCount, 0), "EVENTLOG_NO_SHA384"},
+      {"another algorithm", [](Bytes& log) { log[kFirstDigestCount + 4] = 0x77; },
+       "EVENTLOG_ALG_UNKNOWN"},
+      {"another register", put32(kFirstEvent, 5), "EVENTLOG_INDEX"},
+      {"an event that extends nothing", put32(kFirstEvent + 4, kEvNoAction),
+       "EVENTLOG_RTMR_MISMATCH:rtmr0"},
+      {"header without SHA-384", put32(kAlgorithmCount, 0), "EVENTLOG_NO_SHA384"},
+      {"header with SHA-256 alone",
+       [](Bytes& log) {
+         log[kAlgorithmCount + 4] = 0x0b;
+         log[kAlgorithmCount + 6] = 32;
+       },
+       "EVENTLOG_NO_SHA384"},
+      {"header with a wrong size", [](Bytes& log) { log[kAlgorithmCount + 6] = 32; },
+       "EVENTLOG_FORMAT"},
+      {"header of another log", [](Bytes& log) { log[kHeaderData] = 's'; }, "EVENTLOG_FORMAT"},
+      {"header alone", [](Bytes& log) { log.resize(kFirstEvent); }, "EVENTLOG_RTMR_MISMATCH:rtmr0"},
+      {"half an event", [](Bytes& log) { log.resize(kFirstDigest + 7); }, "EVENTLOG_TRUNCATED"},
+      {"half a header", [](Bytes& log) { log.resize(20); }, "EVENTLOG_TRUNCATED"},
+      {"too long", [](Bytes& log) { log.resize(kMaxEventLogAreaBytes + 1, 0xff); },
+       "INPUT_TOO_LARGE"},
+  };
+  for (const Case& c : cases) {
+    Bytes log = real_log();
+    c.change(log);
+    EXPECT_EQ(real_verdict(log), c.expected) << c.what;
+  }
+}
+
+TEST(TdxEventLog, OrderOfEvents_Counts) {
+  SimulationSpec spec = valid_v4();
+  EXPECT_EQ(simulated(spec), "OK:UpToDate");
+  std::swap(spec.event_log[3], spec.event_log[4]);
+  EXPECT_EQ(simulated(spec), "EVENTLOG_RTMR_MISMATCH:rtmr1");
+}
+
+TEST(TdxEventLog, OfAnotherMachine_IsRefused) {
+  SimulationSpec spec = valid_v4();
+  spec.event_log = valid_boot(to_bytes("another machine"));
+  EXPECT_EQ(simulated(spec), "EVENTLOG_RTMR_MISMATCH:rtmr0");
+}
+
+TEST(TdxEventLog, MoreEventsThanTheLimit_AreRefused) {
+  SimulationSpec spec = valid_v4();
+  spec.event_log.assign(kMaxLoggedEvents, {1, kEvNoAction, {}, {}});
+  EXPECT_TRUE(parse_event_log(make_event_log(spec.event_log)));
+  spec.event_log.push_back({1, kEvNoAction, {}, {}});
+  EXPECT_EQ(simulated(spec), "EVENTLOG_FORMAT");
+}
+
+TEST(TdxEventLog, AbsentButNeeded_IsRefused) {
+  const Simulation simulation = simulate(valid_v4());
+  for (const char* policy :
+       {R"({"require_event_log":true})", R"({"require_event_log_rtmr3":true})"}) {
+    testing::Options options;
+    options.policy = policy_of(policy);
+    EXPECT_EQ(testing::verdict(simulation, options), "EVENTLOG_MISSING");
+    EXPECT_EQ(simulated(valid_v4(), options.policy), "OK:UpToDate");
+  }
+}
+
+TEST(TdxEventLog, Rtmr3WithoutEvents_IsThePolicysToRefuse) {
+  SimulationSpec spec = valid_v4();
+  spec.quote.report.rtmr[3].fill(7);
+  testing::Options options;
+  options.with_event_log = true;
+  const AppraisalResult result = testing::run(simulate(spec), options);
+  ASSERT_TRUE(result.accepted);
+  EXPECT_EQ(to_json(result)["event_log"]["rtmr3"], "unexplained");
+  EXPECT_EQ(simulated(spec, policy_of(R"({"require_event_log_rtmr3":true})")),
+            "EVENTLOG_RTMR_MISMATCH:rtmr3");
+}
+
+// The registers cover digests alone: a text that is not behind its digest is not believed.
+TEST(TdxEventLog, TextWithoutItsDigest_IsNoFact) {
+  const auto boot_of = [](const std::vector<EventSpec>& events) {
+    const Bytes log = make_event_log(events);
+    return boot_facts(parse_event_log(log).value().events);
+  };
+  std::vector<EventSpec> events = valid_boot(testing::seed());
+  BootFacts facts = boot_of(events);
+  EXPECT_EQ(facts.secure_boot, true);
+  EXPECT_EQ(facts.command_lines, std::vector{std::string(kSimulatedCommandLine)});
+  EXPECT_EQ(facts.initrds->size(), 1U);
+  EXPECT_EQ(facts.applications->size(), 2U);
+
+  for (EventSpec& event : events) {
+    if (!event.digest) {
+      const Digest digest = sha(HashAlgorithm::kSha384, event.data);
+      std::ranges::copy(digest.bytes(), event.digest.emplace().begin());
+    }
+  }
+  events[0].data.back() = 0;
+  events[6].data = to_bytes("kernel_cmdline: quiet");
+  facts = boot_of(events);
+  EXPECT_EQ(facts.secure_boot, std::nullopt);
+  EXPECT_TRUE(facts.command_lines->empty());
+}
+
+TEST(TdxEventLog, SecureBootThatIsOffOnce_IsOff) {
+  std::vector<EventSpec> events = valid_boot(testing::seed());
+  events.push_back(events.front());
+  events.back().data.back() = 0;
+  const Bytes log = make_event_log(events);
+  EXPECT_EQ(boot_facts(parse_event_log(log).value().events).secure_boot, false);
+}
+
+TEST(TdxEventLog, ListsBeyondTheirLimit_AreUnknown) {
+  std::vector<EventSpec> events(kMaxBooted, {2, kEvEfiBootServicesApplication, Bytes(32), {}});
+  Bytes log = make_event_log(events);
+  EXPECT_EQ(boot_facts(parse_event_log(log).value().events).applications->size(), kMaxBooted);
+  events.push_back(events.front());
+  log = make_event_log(events);
+  EXPECT_EQ(boot_facts(parse_event_log(log).value().events).applications, std::nullopt);
+}
+
+// Logs of further firmware and boot loaders, where the vectors beside the repository are there.
+TEST(TdxEventLog, LogsOfOtherMachines_Parse) {
+  const auto logs = testing::vectors_folder() / "confidential-containers_trustee/eventlog";
+  if (!std::filesystem::exists(logs)) {
+    GTEST_SKIP() << "needs the shared vectors";
+  }
+  const std::vector<std::pair<std::string, std::size_t>> expected = {
+      {"CCEL_data", 5},       {"CCEL_data_gcp", 21},      {"CCEL_data_grub", 37},
+      {"CCEL_data_ovmf", 20}, {"CCEL_data_grub_gke", 35}, {"CCEL_AAEL_alibabacloud", 87}};
+  for (const auto& [file, count] : expected) {
+    const Bytes log = read_file(logs / file);
+    const auto view = parse_event_log(log);
+    ASSERT_TRUE(view) << file << ": " << code(view.error());
+    EXPECT_EQ(view->events.size(), count) << file;
+  }
+}
+
+}  // namespace
+}  // namespace assay::attestation::tdx

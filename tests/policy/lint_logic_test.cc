@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Combinations that can never pass or never fail are found, with position and code.
+#include <gtest/gtest.h>
+
+#include "policy/lint.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+// "code where" of every warning that has a code of its own.
+std::vector<std::string> codes_of(const PolicyDocument& policy) {
+  std::vector<std::string> codes;
+  for (const Finding& finding : lint(policy)) {
+    if (finding.level == Finding::Level::kWarning && finding.code != "advice") {
+      codes.push_back(finding.code + " " + finding.where);
+    }
+  }
+  return codes;
+}
+
+std::vector<std::string> codes_of(std::vector<Condition> beside) {
+  beside.insert(beside.begin(), manifest_condition());
+  return codes_of(policy_with(std::move(beside)));
+}
+
+using Codes = std::vector<std::string>;
+
+Condition impossible(std::string_view id) {
+  StatementCondition statement = stage_condition("approve");
+  statement.signers = {3, {"carol", "dave"}};
+  return condition(id, statement);
+}
+Condition possible(std::string_view id) { return condition(id, stage_condition("approve")); }
+Condition unfailing(std::string_view id) { return condition(id, ParametersCondition{}); }
+
+template <typename Kind>
+Condition of(std::string_view id, std::vector<Condition> parts) {
+  Kind kind;
+  kind.of = std::move(parts);
+  return condition(id, std::move(kind));
+}
+
+Condition negated(std::string_view id, Condition part) {
+  return of<NotCondition>(id, {std::move(part)});
+}
+
+Condition accuracy(std::string_view id, Comparison op, double value,
+                   Quantifier quantifier = Quantifier::kEvery) {
+  StatementCondition statement = stage_condition("evaluate");
+  statement.where = {{.pointer = "/metrics/accuracy/value", .op = op, .value = value}};
+  statement.quantifier = quantifier;
+  return condition(id, statement);
+}
+
+TEST(LintLogic, CombinationOfWhatCannotPass_CannotPass) {
+  EXPECT_EQ(codes_of({of<AnyCondition>("any", {impossible("a"), impossible("b")})}),
+            (Codes{"never-passes /require/1/any/0", "never-passes /require/1/any/1",
+                   "never-passes /require/1"}));
+  EXPECT_EQ(codes_of({of<AllCondition>("all", {possible("a"), impossible("b")})}),
+            (Codes{"never-passes /require/1/all/1", "never-passes /require/1"}));
+  EXPECT_EQ(codes_of({condition("two", AtLeastCondition{2, {possible("a"), impossible("b")}})}),
+            (Codes{"never-passes /require/1/at_least/of/1", "never-passes /require/1"}));
+  // One way is left.
+  EXPECT_EQ(codes_of({of<AnyCondition>("any", {possible("a"), impossible("b")})}),
+            (Codes{"never-passes /require/1/any/1"}));
+}
+
+TEST(LintLogic, CombinationOfWhatCannotFail_CannotFail) {
+  EXPECT_EQ(codes_of({of<AnyCondition>("any", {possible("a"), unfailing("b")})}),
+            (Codes{"never-fails /require/1/any/1", "never-fails /require/1"}));
+  EXPECT_EQ(codes_of({of<AllCondition>("all", {possible("a"), unfailing("b")})}),
+            (Codes{"never-fails /require/1/all/1"}));
+  EXPECT_EQ(codes_of({negated("not", impossible("a"))}),
+            (Codes{"never-passes /require/1/not", "never-fails /require/1"}));
+  EXPECT_EQ(codes_of(policy_with({unfailing("a")})),
+            (Codes{"never-fails /require/0", "never-fails /require"}));
+}
+
+TEST(LintLogic, ConditionBesideItsNot_IsAContradiction) {
+  EXPECT_EQ(codes_of({possible("a"), negated("b", possible("c"))}),
+            Codes{"contradiction /require/2"});
+  EXPECT_EQ(codes_of({of<AllCondition>("all", {possible("a")}), negated("b", possible("c"))}),
+            Codes{"contradiction /require/2"});
+  EXPECT_EQ(codes_of({of<AnyCondition>("any", {possible("a"), negated("b", possible("c"))})}),
+            (Codes{"contradiction /require/1/any/1", "never-fails /require/1"}));
+  EXPECT_EQ(codes_of({possible("a"), negated("b", condition("c", stage_condition("train")))}),
+            Codes{});
+}
+
+TEST(LintLogic, DisjointRangesInTwoConditions_AreAContradiction) {
+  const auto low = [](Quantifier quantifier) {
+    return accuracy("low", Comparison::kLess, 0.5, quantifier);
+  };
+  const auto high = [](Quantifier quantifier) {
+    return accuracy("high", Comparison::kGreaterEqual, 0.5, quantifier);
+  };
+  const Codes excluded = {"contradiction /require/2"};
+  EXPECT_EQ(codes_of({low(Quantifier::kEvery), high(Quantifier::kEvery)}), excluded);
+  EXPECT_EQ(codes_of({low(Quantifier::kAny), high(Quantifier::kEvery)}), excluded);
+  EXPECT_EQ(codes_of({low(Quantifier::kLatest), high(Quantifier::kLatest)}), excluded);
+  // Two statements may say so, or one that is not the newest.
+  EXPECT_EQ(codes_of({low(Quantifier::kAny), high(Quantifier::kAny)}), Codes{});
+  EXPECT_EQ(codes_of({low(Quantifier::kAny), high(Quantifier::kLatest)}), Codes{});
+  EXPECT_EQ(codes_of({accuracy("low", Comparison::kLessEqual, 0.5), high(Quantifier::kEvery)}),
+            Codes{});
+  EXPECT_EQ(
+      codes_of({of<AnyCondition>("any", {low(Quantifier::kEvery), high(Quantifier::kEvery)})}),
+      Codes{});
+}
+
+TEST(LintLogic, ParametersNodesAndWindowsWithNothingInCommon_AreContradictions) {
+  const Codes excluded = {"contradiction /require/2"};
+  EXPECT_EQ(codes_of({condition("a", ParametersCondition{{"sha256"}, {}}),
+                      condition("b", ParametersCondition{{"sha384"}, {}})}),
+            excluded);
+  EXPECT_EQ(codes_of({condition("a", ParametersCondition{{"sha256"}, {4096}}),
+                      condition("b", ParametersCondition{{}, {4096, 8192}})}),
+            Codes{});
+  NodeCondition good;
+  good.tcb_status = {"UpToDate"};
+  NodeCondition old;
+  old.tcb_status = {"OutOfDate"};
+  EXPECT_EQ(codes_of({condition("a", good), condition("b", old)}), excluded);
+  WindowCondition monday;
+  monday.window.days = {true};
+  WindowCondition tuesday;
+  tuesday.window.days = {false, true};
+  EXPECT_EQ(codes_of({condition("a", monday), condition("b", tuesday)}), excluded);
+  WindowCondition morning;
+  morning.window.to_minute = 720;
+  WindowCondition evening;
+  evening.window.from_minute = 720;
+  EXPECT_EQ(codes_of({condition("a", morning), condition("b", evening)}), excluded);
+  EXPECT_EQ(codes_of({condition("a", monday), condition("b", evening)}), Codes{});
+}
+
+TEST(LintLogic, ContradictionInsideOfItems_SaysNothingOfTheCondition) {
+  StatementCondition statement = stage_condition("train");
+  const PredicateTest one{.pointer = "/x", .value = 1};
+  const PredicateTest two{.pointer = "/x", .value = 2};
+  statement.where = {{.pointer = "/inputs", .items = ItemQuantifier::kNone, .where = {one, two}}};
+  EXPECT_EQ(codes_of({of<AllCondition>("all", {condition("it", statement)})}),
+            (Codes{"contradiction /require/1/all/0/statement/where/0/where"}));
+  statement.where = {{.pointer = "/parameters/x", .value = 1},
+                     {.pointer = "/parameters/x", .value = 2}};
+  EXPECT_EQ(codes_of({of<AllCondition>("all", {condition("it", statement)})}),
+            (Codes{"contradiction /require/1/all/0/statement/where", "never-passes /require/1"}));
+}
+
+TEST(LintLogic, MatchThatNothingMeets_IsFound) {
+  PolicyDocument policy = valid_policy();
+  policy.match.namespaces = {"prod-*", "stage"};
+  policy.match.exclude_namespaces = {"prod*", "sta*"};
+  EXPECT_EQ(codes_of(policy), Codes{"never-matches /match/exclude_namespaces"});
+  policy.match.exclude_namespaces = {"prod-eu", "stage"};
+  EXPECT_EQ(codes_of(policy), Codes{});
+  policy.match.exclude_namespaces = {"*"};
+  EXPECT_EQ(codes_of(policy), Codes{"never-matches /match/exclude_namespaces"});
+}
+
+TEST(LintLogic, LicencesOfWhichNoneIsLeft_CannotPass) {
+  LineageCondition lineage;
+  lineage.licences = LineageLicences{{"MIT"}, {"MIT"}};
+  EXPECT_EQ(codes_of({condition("made", lineage)}), Codes{"never-passes /require/1"});
+  lineage.licences = LineageLicences{{"MIT", "Apache-2.0"}, {"MIT"}};
+  EXPECT_EQ(codes_of({condition("made", lineage)}), Codes{});
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would be decided if hardware lost its status, a trainer's key were revoked, or something far
+// up the lineage must not be used.
+#include "server/service/impact/decision_impact.h"
+#include "tests/server/service/stage_fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+class StageImpact : public StageTest {
+ protected:
+  Json ask_if(const Hypothesis& hypothesis) {
+    const auto answer = decision_impact(*services_, {.hypothesis = hypothesis}, {});
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return *answer;
+  }
+  // Expects that the one decision so far would be a denial with this code.
+  void expect_denied(const Hypothesis& hypothesis, std::string_view code) {
+    const Json answer = ask_if(hypothesis);
+    EXPECT_EQ(answer["denied"], 1) << answer.dump(1);
+    ASSERT_FALSE(answer["why"].empty());
+    EXPECT_EQ(answer["why"][0]["code"], code) << answer.dump(1);
+  }
+  void expect_no_change(const Hypothesis& hypothesis) {
+    const Json answer = ask_if(hypothesis);
+    EXPECT_EQ(answer["examined"], 1);
+    EXPECT_EQ(answer["denied"], 0) << answer.dump(1);
+    EXPECT_EQ(answer["undecided"], Json::object());
+  }
+  // Puts a policy in force that asks for one statement about a training.
+  void require_training(const Json& evidence) {
+    Json training = {{"predicate_type", std::string(kLifecyclePredicateType)},
+                     {"stage", "train"},
+                     {"quantifier", "any"}};
+    if (!evidence.is_null()) {
+      training["evidence"] = evidence;
+    }
+    const Json document = {{"name", "trained"},
+                           {"version", 1},
+                           {"mode", "enforce"},
+                           {"match", {{"resources", {"nvidia.com/gpu"}}}},
+                           {"require",
+                            {{{"id", "published"}, {"manifest", Json::object()}},
+                             {{"id", "trained"}, {"statement", training}}}}};
+    const auto accepted = accept_policy(
+        *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
+        actor_);
+    ASSERT_TRUE(accepted) << to_string(accepted.error());
+    ASSERT_TRUE(
+        apply_policy_approval(*services_, PolicyApproval::Action::kActivate, accepted->row.id,
+                              policy_approval(accepted->row.id, 1, policy_approver_), actor_));
+  }
+};
+
+TEST_F(StageImpact, LostStatus_OfAStepOfTheLineage) {
+  ASSERT_TRUE(attest(train()));
+  require_attested_training();
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.tcb_status_lost = {"UpToDate"}}, "stage-evidence-rejected");
+  expect_no_change({.tcb_status_lost = {"OutOfDate"}});
+}
+
+TEST_F(StageImpact, LostStatus_DoesNotChangeWhatWasFoundThen) {
+  ASSERT_TRUE(attest(train()));
+  require_attested_training({{"appraised", "then"}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_no_change({.tcb_status_lost = {"UpToDate"}});
+}
+
+TEST_F(StageImpact, LostStatus_OfAStatement) {
+  ASSERT_TRUE(attest(train()));
+  require_training({{"anchors", {anchor().text()}}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.tcb_status_lost = {"UpToDate"}}, "stage-evidence-rejected");
+  expect_no_change({.tcb_status_lost = {"OutOfDate"}});
+}
+
+// The key that signed the statement is the one that evidence shows to be held.
+TEST_F(StageImpact, RevokedKey_TakesItsEvidence) {
+  const TestKey helper = make_key(KeyPurpose::kSigner, "hugo", {role("train")});
+  ASSERT_TRUE(change_trust({AddKey{helper.record}}));
+  ASSERT_TRUE(attest(train()));
+  ASSERT_TRUE(accept_attestation(
+      *services_,
+      statement_envelope(lifecycle("train", trained_, {corpus_}, "first", std::nullopt), {&helper}),
+      actor_));
+  require_attested_training();
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.revoke_keys = {trainer_.record.id}}, "stage-evidence-missing");
+  expect_no_change({.revoke_keys = {helper.record.id}});
+}
+
+// The policy asks for no lineage, so the case holds none: what the model was made from is found in
+// the store, at any distance.
+TEST_F(StageImpact, WithoutAnArtifact_FarUp) {
+  const TestKey preparer = make_key(KeyPurpose::kSigner, "pat", {role("preprocess")});
+  ASSERT_TRUE(change_trust({AddKey{preparer.record}}));
+  const Manifest raw = manifest("raw", "acme/raw");
+  state("preprocess", corpus_, {raw}, preparer);
+  train();
+  require_training(nullptr);
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "statement-withdrawn");
+  expect_denied({.without_artifacts = {id_of(raw).text()}}, "statement-withdrawn");
+  expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
+}
+
+TEST_F(StageImpact, WithoutAnArtifact_InAKeptLineage) {
+  train();
+  require_lineage(Json::object());
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "ancestor-unknown");
+  expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
+}
+
+}  // namespace
+}  // namespace assay::server::test
