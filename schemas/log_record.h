@@ -41,13 +41,14 @@ inline constexpr std::string_view kKeyNamed = "key.named";
 inline constexpr std::string_view kKeyRotated = "key.rotated";
 inline constexpr std::string_view kStatementWithdrawn = "statement.withdrawn";
 inline constexpr std::string_view kPodsAffected = "pods.affected";
+inline constexpr std::string_view kCollateralAccepted = "collateral.accepted";
 inline constexpr std::array kAll = {
     kTrustBootstrapped, kTrustChanged,       kManifestAccepted,  kAttestationAccepted,
     kPolicyAccepted,    kPolicyActivated,    kPolicyDeactivated, kDecisionMade,
     kEvidenceAppraised, kNodeEnrolled,       kNodeEnded,         kNodeSuperseded,
     kInstanceChanged,   kOutlineAccepted,    kJobCreated,        kJobFinished,
     kReportAccepted,    kNotApplicable,      kLogReopened,       kKeyNamed,
-    kKeyRotated,        kStatementWithdrawn, kPodsAffected};
+    kKeyRotated,        kStatementWithdrawn, kPodsAffected,      kCollateralAccepted};
 }  // namespace event
 
 struct LogRecord {

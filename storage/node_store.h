@@ -197,6 +197,9 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;
   // Returns the newest collateral stored with the highest value. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> high_water_collateral(const std::string& name) = 0;
+  // Returns names after `after`, ascending. `limit` is 1 to 1000.
+  [[nodiscard]] virtual Result<std::vector<std::string>> high_waters(const std::string& after,
+                                                                     std::size_t limit) = 0;
 };
 
 class NodeWrites {

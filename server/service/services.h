@@ -10,6 +10,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
+#include "server/service/collateral_memory.h"
 #include "server/service/decision_cache.h"
 #include "server/service/heartbeats.h"
 #include "server/service/impact_turn.h"
@@ -59,6 +60,7 @@ struct Services {
   Heartbeats heartbeats = {};  // the newest heartbeat of each node
   NodeQuota node_quota = {};
   ImpactTurn impact_turn = {};
+  CollateralMemory collateral{kCollateralMemoryBytes};  // authenticated, shared by all quotes
 };
 
 // Checks that the ages of reports are known. Errors: unavailable while they are unknown.

@@ -144,6 +144,23 @@ Result<DocumentId> load_high_water_collateral(Connection& connection, const std:
   return DocumentId(std::move(digest));
 }
 
+Result<std::vector<std::string>> load_high_waters(Connection& connection, const std::string& after,
+                                                  std::size_t limit) {
+  if (limit < 1 || limit > kMaxLimit) {
+    return fail(ErrorCode::kInvalidParameter, "the limit is 1 to 1000");
+  }
+  std::vector<std::string> names;
+  Query query = connection.query(Sql::kHighWaterList);
+  query.bind(after).bind(limit);
+  while (true) {
+    ASSAY_ASSIGN(const bool found, query.next());
+    if (!found) {
+      return names;
+    }
+    names.push_back(query.text(0));
+  }
+}
+
 Status raise_high_water(Connection& connection, const std::string& name, std::uint64_t value,
                         const std::optional<DocumentId>& collateral) {
   if (collateral) {

@@ -20,6 +20,9 @@ namespace assay::storage::sqlite {
                                                     const std::string& name);
 [[nodiscard]] Result<DocumentId> load_high_water_collateral(Connection& connection,
                                                             const std::string& name);
+[[nodiscard]] Result<std::vector<std::string>> load_high_waters(Connection& connection,
+                                                                const std::string& after,
+                                                                std::size_t limit);
 [[nodiscard]] Status raise_high_water(Connection& connection, const std::string& name,
                                       std::uint64_t value,
                                       const std::optional<DocumentId>& collateral);

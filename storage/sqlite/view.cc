@@ -449,6 +449,12 @@ Result<DocumentId> Reading<Base>::high_water_collateral(const std::string& name)
 }
 
 template <typename Base>
+Result<std::vector<std::string>> Reading<Base>::high_waters(const std::string& after,
+                                                            std::size_t limit) {
+  return load_high_waters(connection_, after, limit);
+}
+
+template <typename Base>
 Result<Appraisal> Reading<Base>::appraisal(const std::string& evidence_type) {
   return governance().appraisal(evidence_type);
 }

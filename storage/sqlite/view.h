@@ -109,6 +109,7 @@ class Reading : public Base {
   Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) final;
   Result<std::uint64_t> high_water(const std::string& name) final;
   Result<DocumentId> high_water_collateral(const std::string& name) final;
+  Result<std::vector<std::string>> high_waters(const std::string& after, std::size_t limit) final;
 
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }

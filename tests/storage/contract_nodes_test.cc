@@ -361,6 +361,11 @@ TEST_P(StoreContract, HighWater_NeverFalls) {
   reopen();
   EXPECT_EQ(snapshot()->high_water("tdx/a"), 18U);
   EXPECT_EQ(snapshot()->high_water("tdx/b"), 3U);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(snapshot()->high_waters("", 10), (Names{"tdx/a", "tdx/b"}));
+  EXPECT_EQ(snapshot()->high_waters("", 1), Names{"tdx/a"});
+  EXPECT_EQ(snapshot()->high_waters("tdx/a", 10), Names{"tdx/b"});
+  EXPECT_EQ(snapshot()->high_waters("tdx/b", 10), Names{});
   EXPECT_EQ(write_error([](Transaction& t) { return t.raise_high_water("x", UINT64_MAX, {}); }),
             ErrorCode::kInvalidParameter);
 }
