@@ -17,6 +17,8 @@ F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
 MOST_DESCRIPTORS = 253
 WINDOW = 64 << 20
 HINTS = 4096  # bytes of the page
+# Seconds that one answer may take: a busy machine compiles the kernels of a device for over a minute.
+PATIENT = 240
 
 
 class Ended(Exception):
@@ -45,7 +47,7 @@ class MemoryFile:
 class Connection:
     """Frames, and the descriptors beside them."""
 
-    def __init__(self, path, timeout=60):
+    def __init__(self, path, timeout=PATIENT):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
         self.socket.connect(str(path))
@@ -190,7 +192,7 @@ class Owner:
             return False
         return True
 
-    def wait(self, wanted, timeout=60):
+    def wait(self, wanted, timeout=PATIENT):
         """The first message that `wanted` is true of; it and those before it are taken."""
         def found():
             return next((i for i, message in enumerate(self.messages) if wanted(message)), None)
@@ -211,16 +213,16 @@ class Owner:
         self.connection.send({"type": kind, "request": self.number, **members})
         return self.number
 
-    def verify(self, timeout=60):
+    def verify(self, timeout=PATIENT):
         """The state after everything was checked now."""
         number = self.ask("verify")
         return self.wait(lambda m: m["type"] == "state" and m["request"] == number, timeout)
 
-    def release(self, timeout=60):
+    def release(self, timeout=PATIENT):
         number = self.ask("release")
         return self.wait(lambda m: m["type"] == "released" and m["request"] == number, timeout)
 
-    def yield_slice(self, max_ms, timeout=60):
+    def yield_slice(self, max_ms, timeout=PATIENT):
         number = self.ask("yield", max_ms=max_ms)
         return self.wait(lambda m: m["type"] == "yielded" and m["request"] == number, timeout)
 
