@@ -14,6 +14,8 @@ namespace {
 
 // A registration nests four deep: frame, tensors, tensor, parts, part.
 constexpr std::size_t kMaxDepth = 8;
+// By the measure of the parser (JsonLimits). A registration that fills its frame with parts takes half.
+constexpr std::size_t kMaxMemory = std::size_t{256} << 20;
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
                                 InstanceState::kViolated, InstanceState::kUnknown};
 constexpr std::array kFindingKinds = {
@@ -23,7 +25,7 @@ constexpr std::array kFindingKinds = {
 
 // Parses a frame. A peer of another version is named as such.
 Result<Json> read_frame(ByteView frame) {
-  ASSAY_ASSIGN(Json json, parse_json(frame, {kMaxOwnerFrame, kMaxDepth}));
+  ASSAY_ASSIGN(Json json, parse_json(frame, {kMaxOwnerFrame, kMaxDepth, kMaxMemory}));
   if (json.is_object() && json.contains("protocol") &&
       json["protocol"] != kInstanceProtocolVersion) {
     return fail(ErrorCode::kSchemaViolation,

@@ -18,6 +18,14 @@ namespace {
 // What the library reports for 1e400 (json.exception.out_of_range.406).
 constexpr int kNumberOverflow = 406;
 
+// Estimates of what a value takes with the allocator's own bytes. A list that grows holds its values
+// twice for a moment.
+constexpr std::size_t kValueMemory = 2 * sizeof(Json);
+constexpr std::size_t kObjectMemory = 64;
+constexpr std::size_t kArrayMemory = 32;
+constexpr std::size_t kStringMemory = 80;
+constexpr std::size_t kMemberMemory = 112;
+
 // Names of the members of the objects that are open, to find one that stands twice. Most objects
 // have few: these are compared one by one, without an allocation for each.
 class OpenObjects {
@@ -69,13 +77,19 @@ class StrictBuilder {
   StrictBuilder(Json& root, const JsonLimits& limits, BigIntegers big, LongStrings& long_strings)
       : dom_(root, false), limits_(limits), big_(big), long_strings_(long_strings) {}
 
-  bool null() { return dom_.null(); }
-  bool boolean(bool value) { return dom_.boolean(value); }
+  bool null() { return take(kValueMemory) && dom_.null(); }
+  bool boolean(bool value) { return take(kValueMemory) && dom_.boolean(value); }
   bool number_integer(number_integer_t value) {
+    if (!take(kValueMemory)) {
+      return false;
+    }
     return value >= -kMaxSafeInteger ? dom_.number_integer(value)
                                      : unsafe_integer(std::to_string(value));
   }
   bool number_unsigned(number_unsigned_t value) {
+    if (!take(kValueMemory)) {
+      return false;
+    }
     return value <= static_cast<number_unsigned_t>(kMaxSafeInteger)
                ? dom_.number_unsigned(value)
                : unsafe_integer(std::to_string(value));
@@ -87,6 +101,9 @@ class StrictBuilder {
     const bool digits = text.find_first_of(".eE") == string_t::npos;
     const double size = std::fabs(value);
     const bool unsafe = size > static_cast<double>(kMaxSafeInteger) && size < 1e21;
+    if (!take(kValueMemory)) {
+      return false;
+    }
     if (!std::isfinite(value)) {
       return unsafe_number();
     }
@@ -94,12 +111,12 @@ class StrictBuilder {
   }
   bool string(string_t& value) {
     put_back(value);
-    return dom_.string(value);
+    return take(kValueMemory + kStringMemory + value.size()) && dom_.string(value);
   }
   bool binary(binary_t& value) { return dom_.binary(value); }
   bool start_object(std::size_t size) {
     members_.open();
-    return enter() && dom_.start_object(size);
+    return take(kValueMemory + kObjectMemory) && enter() && dom_.start_object(size);
   }
   bool key(string_t& name) {
     put_back(name);
@@ -107,14 +124,16 @@ class StrictBuilder {
       error_ = Error{ErrorCode::kDuplicateKey, "a JSON object names a member twice", name};
       return false;
     }
-    return dom_.key(name);
+    return take(kMemberMemory + name.size()) && dom_.key(name);
   }
   bool end_object() {
     members_.close();
     --depth_;
     return dom_.end_object();
   }
-  bool start_array(std::size_t size) { return enter() && dom_.start_array(size); }
+  bool start_array(std::size_t size) {
+    return take(kValueMemory + kArrayMemory) && enter() && dom_.start_array(size);
+  }
   bool end_array() {
     --depth_;
     return dom_.end_array();
@@ -141,6 +160,17 @@ class StrictBuilder {
       value = taken;
     }
   }
+  bool take(std::size_t memory) {
+    if (memory > limits_.max_memory - memory_) {
+      error_ = Error{ErrorCode::kLimitExceeded,
+                     "JSON holds more values than fit into " +
+                         std::to_string(limits_.max_memory >> 20) + " MiB",
+                     {}};
+      return false;
+    }
+    memory_ += memory;
+    return true;
+  }
   bool enter() {
     if (++depth_ > limits_.max_depth) {
       error_ = Error{ErrorCode::kLimitExceeded,
@@ -165,6 +195,7 @@ class StrictBuilder {
   LongStrings& long_strings_;
   OpenObjects members_;
   std::size_t depth_ = 0;
+  std::size_t memory_ = 0;  // taken so far; at most limits_.max_memory
   Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
 };
 

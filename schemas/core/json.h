@@ -3,6 +3,8 @@
 // read differently is refused, because documents are signed here and read elsewhere.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +23,9 @@ using Json = nlohmann::json;
 struct JsonLimits {
   std::size_t max_bytes = 16U << 20;
   std::size_t max_depth = 64;
+  // Memory of the parsed value in bytes, estimated: short texts such as [{},{},{}] take up to
+  // thirty times their length.
+  std::size_t max_memory = std::numeric_limits<std::size_t>::max();
 };
 
 // Largest integer that every JSON reader keeps exact: 2^53 - 1.
@@ -29,7 +34,7 @@ inline constexpr std::int64_t kMaxSafeInteger = (std::int64_t{1} << 53) - 1;
 // Parses one JSON text that fills all of `text`. Errors: malformed-json for text that is not
 // well-formed or not UTF-8, and for lone surrogates; duplicate-key for a member named twice
 // (`where` is the member); limit-exceeded for integers outside +-(2^53 - 1), numbers beyond a
-// double, and more bytes or nesting than `limits` allow.
+// double, and more bytes, nesting or memory than `limits` allow.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 [[nodiscard]] Result<Json> parse_json(ByteView bytes, const JsonLimits& limits = {});
 

@@ -3,6 +3,7 @@
 #include "schemas/core/json.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "schemas/core/json_foreign.h"
 #include "tests/support/vectors.h"
@@ -111,6 +112,27 @@ TEST(StrictJson, Limits_HoldExactly) {
   EXPECT_EQ(code_of(parse_json(nested(6), {16, 5})), "limit-exceeded");
   EXPECT_TRUE(parse_json("[1234567890]", {12, 5}));
   EXPECT_EQ(code_of(parse_json("[12345678901]", {12, 5})), "limit-exceeded");
+}
+
+// What the parser counts is never less than what the value takes.
+TEST(StrictJson, MemoryOfTheValue_IsLimited) {
+  for (const char* item : {"{}", "[]", "0", "1.5", "null", "\"\"", "\"somewhat longer text\"",
+                           "{\"a\":{}}", "[0,0,1]", "{\"a name of a member\":[true]}"}) {
+    std::string text = std::string("[") + item;
+    for (int i = 0; i < 10'000; ++i) {
+      text += std::string(",") + item;
+    }
+    text += "]";
+    const std::size_t before = mallinfo2().uordblks;
+    const auto value = parse_json(text);
+    const std::size_t taken = mallinfo2().uordblks - before;
+    ASSERT_TRUE(value) << item;
+    if (taken == 0) {
+      GTEST_SKIP() << "this allocator does not count";
+    }
+    EXPECT_EQ(code_of(parse_json(text, {.max_memory = taken - 1})), "limit-exceeded") << item;
+    EXPECT_TRUE(parse_json(text, {.max_memory = 4 * taken})) << item;
+  }
 }
 
 // Deep nesting must not exhaust the stack before the limit is seen.

@@ -115,6 +115,29 @@ TEST(InstanceRegistration, MorePartsThanTheLimit_AreRefused) {
   EXPECT_EQ(code_of(parse_instance_registration(std::move(frame))), "limit-exceeded");
 }
 
+// A registration of a model of many pieces fits into what a frame may take once it is parsed.
+TEST(InstanceRegistration, AFrameOfManyParts_IsTaken) {
+  InstanceRegistration many = sample();
+  constexpr std::uint64_t kParts = 600'000;
+  many.pieces = {{std::uint64_t{1} << 40, PieceKind::kStaged, "why"}};
+  many.window = kStagingWindow;
+  many.tensors = {{{"t"}, "U8", {8 * kParts}, {}}};
+  for (std::uint64_t i = 0; i < kParts; ++i) {
+    many.tensors[0].parts.push_back({0, 100'000'000'000 + 16 * i, 8});
+  }
+  const std::string frame = to_json(many).dump();
+  const auto taken = parse_owner_message(as_bytes(frame));
+  EXPECT_TRUE(taken) << to_string(taken.error());
+}
+
+TEST(InstanceRegistration, AFrameThatTakesFarMoreThanItsLength_IsRefused) {
+  std::string frame = R"({"type":"register","tensors":[{})";
+  while (frame.size() + 5 < kMaxOwnerFrame) {
+    frame += ",{}";
+  }
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes(frame + "]}"))), "limit-exceeded");
+}
+
 TEST(InstanceRegistration, MoreHostPiecesThanAreMapped_AreRefused) {
   InstanceRegistration many = sample();
   many.pieces.assign(4096, {64, PieceKind::kHost, ""});
