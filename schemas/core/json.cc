@@ -18,8 +18,8 @@ namespace {
 // What the library reports for 1e400 (json.exception.out_of_range.406).
 constexpr int kNumberOverflow = 406;
 
-// Estimates of what a value takes with the allocator's own bytes. A list that grows holds its values
-// twice for a moment.
+// Estimates of what a value takes with the allocator's own bytes. A list that grows holds its
+// values twice for a moment.
 constexpr std::size_t kValueMemory = 2 * sizeof(Json);
 constexpr std::size_t kObjectMemory = 64;
 constexpr std::size_t kArrayMemory = 32;
