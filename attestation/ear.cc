@@ -58,15 +58,24 @@ Json vector_json(const Trustworthiness& trustworthiness) {
   return json;
 }
 
+// The worst of the aspects that are claimed.
+Tier tier_of(const Trustworthiness& trustworthiness) {
+  Tier worst = Tier::kAffirming;
+  for (const auto& [aspect, member] : kAspects) {
+    if (const std::int16_t value = trustworthiness.*member; value != 0) {
+      worst = std::max(worst, tier_of(value));
+    }
+  }
+  return worst;
+}
+
 Tier status_of(const AppraisedEvidence& appraised) {
   if (!appraised.accepted) {
     return Tier::kContraindicated;
   }
-  Tier worst = Tier::kAffirming;
-  for (const auto& [aspect, member] : kAspects) {
-    if (const std::int16_t value = appraised.trustworthiness.*member; value != 0) {
-      worst = std::max(worst, tier_of(value));
-    }
+  Tier worst = tier_of(appraised.trustworthiness);
+  for (const EvidencePart& part : appraised.parts) {
+    worst = std::max(worst, tier_of(part.trustworthiness));
   }
   return worst;
 }
@@ -96,6 +105,22 @@ Json submodule(const AppraisedEvidence& appraised, const EarContext& context, Ti
           {"ear_appraisal_policy_ids", std::move(policies)},
           {"ear_attester_claims", appraised.result.value("measurements", Json::object())},
           {"ear_verifier_claims", verifier_claims(appraised.result)}};
+}
+
+// One for the evidence, under its type, and one for each of its parts, under the type and the part's
+// name: kebab-case names hold no dot, so the labels differ.
+Json submodules(const AppraisedEvidence& appraised, const EarContext& context) {
+  const Tier own =
+      appraised.accepted ? tier_of(appraised.trustworthiness) : Tier::kContraindicated;
+  Json modules = {{appraised.type, submodule(appraised, context, own)}};
+  for (const EvidencePart& part : appraised.parts) {
+    const Tier tier = appraised.accepted ? tier_of(part.trustworthiness) : Tier::kContraindicated;
+    modules[appraised.type + "." + part.name] = {
+        {"ear_status", name(tier)},
+        {"ear_trustworthiness_vector", vector_json(part.trustworthiness)},
+        {"ear_attester_claims", part.measurements}};
+  }
+  return modules;
 }
 
 std::int64_t seconds_of(Timestamp time) {
@@ -217,7 +242,7 @@ Result<std::string> make_ear(const AppraisedEvidence& appraised, const EarContex
                  {"exp", issued + context.lifetime.count()},
                  {"ear_verifier_id", {{"developer", kEarDeveloper}, {"build", context.build}}},
                  {"ear_status", name(status)},
-                 {"submods", {{appraised.type, submodule(appraised, context, status)}}}};
+                 {"submods", submodules(appraised, context)}};
   if (!context.nonce.empty()) {
     claims["eat_nonce"] = context.nonce;
   }

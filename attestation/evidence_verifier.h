@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraises evidence (schemas/evidence.h) of any known type, whatever its source. The result
-// depends only on the evidence, the Appraisal (schemas/trust.h: policy and anchors, which are the
-// accepted root certificates), the time and the expected report data.
+// The interface of what appraises evidence (schemas/evidence.h) of one type, and its result. The
+// result depends only on the evidence, the Appraisal (schemas/trust.h: policy and anchors, which
+// are the accepted root certificates), the time and the expected report data. verifier_registry.h
+// has the verifiers of all types.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/anchor.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
@@ -41,6 +43,15 @@ struct Trustworthiness {
   bool operator==(const Trustworthiness&) const = default;
 };
 
+// One of several parts of composite evidence, such as a device beside the CPU. All of them are
+// bound to the same report data.
+struct EvidencePart {
+  std::string name;  // kebab-case, unique in the evidence: "gpu-0"
+  Trustworthiness trustworthiness;
+  Json measurements = Json::object();
+  bool operator==(const EvidencePart&) const = default;
+};
+
 // The result of an appraisal.
 struct AppraisedEvidence {
   std::string type;  // type of the evidence
@@ -48,7 +59,7 @@ struct AppraisedEvidence {
   std::string error;  // code of the evidence type, such as QUOTE_SIGNATURE; empty when accepted
   std::string tcb_status;         // "UpToDate" and so on; empty when not established
   std::string platform;           // id of the machine in lowercase hex; empty when not established
-  std::optional<Digest> anchor;   // SHA-256 of the root certificate
+  std::optional<Anchor> anchor;   // root certificate, or plug-in
   bool anchor_is_vendor = false;  // true: the hardware vendor's production root
   bool has_reference_values = false;     // true: the policy constrains the software's measurements
   std::optional<Timestamp> valid_until;  // end of validity of all collateral and certificates
@@ -57,7 +68,8 @@ struct AppraisedEvidence {
   // evidence may have them too, because its collateral may be genuine.
   std::vector<HighWater> high_water;
   Trustworthiness trustworthiness;
-  Json result;  // all details, for people and records
+  std::vector<EvidencePart> parts;  // of composite evidence, in the order of their names
+  Json result;                      // all details, for people and records
 };
 
 enum class Purpose : std::uint8_t {
@@ -67,26 +79,42 @@ enum class Purpose : std::uint8_t {
   kStage,    // for a statement (schemas/stage_evidence.h), with the same demand
 };
 
-// Appraises `evidence`. Refused evidence is a result, not an Error. Errors: evidence-type-unknown;
-// collateral-missing; schema-violation for the policy or the collateral; unsupported-key or
-// invalid-encoding for an anchor.
-[[nodiscard]] Result<AppraisedEvidence> appraise(const Evidence& evidence,
-                                                 const Appraisal& appraisal, Purpose purpose,
-                                                 const ReportDataBytes& expected, Timestamp now);
+// What verifies evidence of one type: built in, or a plug-in
+// (attestation/plugin/plugin_verifier.h). Thread-safe. A verifier keeps nothing of an appraisal
+// that could change a later one.
+class EvidenceVerifier {
+ public:
+  virtual ~EvidenceVerifier() = default;
 
-// Returns `own`, the collateral of some evidence, with newer parts: the parts that the high-water
-// mark `mark` is about are taken from `newest`. Newer collateral may replace older collateral,
-// because the platform that both describe stays the same. Returns `own` unchanged when `own` or
-// `newest` is not an object, or when `mark` is about no part. Errors: evidence-type-unknown.
-[[nodiscard]] Result<Json> refreshed(std::string_view evidence_type, Json own,
-                                     std::string_view mark, const Json& newest);
+  // Returns the type of evidence that it verifies, such as "tdx"; kebab-case.
+  [[nodiscard]] virtual std::string_view type() const = 0;
+  // Returns the media type of that evidence. It speaks for no other one.
+  [[nodiscard]] virtual std::string_view media_type() const = 0;
+  // Returns the plug-in that it is; nullopt when it is built in.
+  [[nodiscard]] virtual std::optional<Anchor> plugin() const { return std::nullopt; }
 
-// Returns the default appraisal of a type: the vendor's anchor and the default policy. Errors:
-// evidence-type-unknown.
-[[nodiscard]] Result<Appraisal> default_appraisal(std::string_view evidence_type);
+  // Appraises `evidence`, which is of this type. Refused evidence is a result, not an Error: an
+  // Error says that the verifier could not decide. Callers treat it as a refusal. May take seconds
+  // in a plug-in. Errors: collateral-missing; schema-violation for the policy or the collateral;
+  // unsupported-key or invalid-encoding for an anchor; verifier-failed and unavailable of a
+  // plug-in.
+  [[nodiscard]] virtual Result<AppraisedEvidence> appraise(const Evidence& evidence,
+                                                           const Appraisal& appraisal,
+                                                           Purpose purpose,
+                                                           const ReportDataBytes& expected,
+                                                           Timestamp now) const = 0;
 
-// Checks that an appraisal can be used: its type must be known, and its policy and anchors must
-// parse.
-[[nodiscard]] Status check(const Appraisal& appraisal);
+  // Returns the appraisal policy that is in force where none was chosen.
+  [[nodiscard]] virtual Json default_policy() const { return Json::object(); }
+
+  // Checks that an appraisal can be used: its policy and its anchors must parse.
+  [[nodiscard]] virtual Status check(const Appraisal& appraisal) const = 0;
+
+  // Returns `own`, the collateral of some evidence, with newer parts: the parts that the high-water
+  // mark `mark` is about are taken from `newest`. Newer collateral may replace older collateral,
+  // because the platform that both describe stays the same. Returns `own` unchanged when `own` or
+  // `newest` is not an object, or when `mark` is about no part.
+  [[nodiscard]] virtual Json refreshed(Json own, std::string_view mark, const Json& newest) const;
+};
 
 }  // namespace assay::attestation

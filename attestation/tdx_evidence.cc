@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TDX evidence for the registry: which policy and anchors count, and what a service keeps of the
 // verifier's result.
+#include "attestation/tdx_evidence.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "attestation/evidence_type.h"
 #include "attestation/tdx/verify.h"
 
 namespace assay::attestation {
@@ -184,7 +185,9 @@ AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy
   evidence.error = tdx::error_code(result).value_or("");
   evidence.tcb_status = result.tcb ? name(result.tcb->status) : "";
   evidence.platform = result.platform ? hex_encode(result.platform->ppid) : "";
-  evidence.anchor = result.anchor;
+  if (result.anchor) {
+    evidence.anchor = Anchor::root(*result.anchor);
+  }
   evidence.anchor_is_vendor = result.anchor_is_intel;
   evidence.has_reference_values = tdx::require_reference_values(policy).has_value();
   evidence.valid_until = result.valid_until;
@@ -219,18 +222,6 @@ Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal
   return summarize(result, terms.policy);
 }
 
-Appraisal default_tdx_appraisal() {
-  Appraisal appraisal;
-  appraisal.evidence_type = kTdxEvidence;
-  appraisal.policy = to_json(AppraisalPolicy{});
-  return appraisal;
-}
-
-Status check_tdx(const Appraisal& appraisal) {
-  ASSAY_TRY(read_terms(appraisal));
-  return {};
-}
-
 // TCB info comes with the CRLs of its day; that of the PCK certificates counts for one of their two
 // issuers.
 Json refreshed_tdx(Json own, std::string_view mark, const Json& newest) {
@@ -254,9 +245,30 @@ Json refreshed_tdx(Json own, std::string_view mark, const Json& newest) {
   return own;
 }
 
+class TdxVerifier final : public EvidenceVerifier {
+ public:
+  [[nodiscard]] std::string_view type() const override { return kTdxEvidence; }
+  [[nodiscard]] std::string_view media_type() const override { return kTdxMediaType; }
+  [[nodiscard]] Result<AppraisedEvidence> appraise(const Evidence& evidence,
+                                                   const Appraisal& appraisal, Purpose purpose,
+                                                   const ReportDataBytes& expected,
+                                                   Timestamp now) const override {
+    return appraise_tdx(evidence, appraisal, purpose, expected, now);
+  }
+  [[nodiscard]] Json default_policy() const override { return to_json(AppraisalPolicy{}); }
+  [[nodiscard]] Status check(const Appraisal& appraisal) const override {
+    ASSAY_TRY(read_terms(appraisal));
+    return {};
+  }
+  [[nodiscard]] Json refreshed(Json own, std::string_view mark, const Json& newest) const override {
+    return refreshed_tdx(std::move(own), mark, newest);
+  }
+};
+
 }  // namespace
 
-const EvidenceType kTdxEvidenceType = {kTdxEvidence, appraise_tdx, default_tdx_appraisal, check_tdx,
-                                       refreshed_tdx};
+std::unique_ptr<const EvidenceVerifier> make_tdx_verifier() {
+  return std::make_unique<TdxVerifier>();
+}
 
 }  // namespace assay::attestation

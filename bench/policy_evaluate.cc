@@ -62,7 +62,7 @@ std::string signer_of(const std::string& stage) {
 
 policy::StageEvidenceFact evidence_of(const std::string& identity) {
   policy::StageEvidenceFact made{key(identity).id, "tdx", now() - std::chrono::hours(1)};
-  made.anchor = sha256(as_bytes("root"));
+  made.anchor = Anchor::root(sha256(as_bytes("root")));
   made.anchor_is_vendor = true;
   made.status_then = made.status_now = "UpToDate";
   made.current = made.has_reference_values = true;

@@ -265,7 +265,7 @@ Status evidence_from_json(const Json& json, const std::string& where, NodeFact& 
   ASSAY_ASSIGN(node.appraised_at, in.time("appraised_at"));
   ASSAY_ASSIGN(node.tcb_status, in.text("tcb_status"));
   ASSAY_ASSIGN(node.anchor_is_vendor, in.flag("anchor_is_vendor"));
-  ASSAY_ASSIGN(node.anchor, in.parsed_if_there("anchor", Digest::parse));
+  ASSAY_ASSIGN(node.anchor, in.parsed_if_there("anchor", Anchor::parse));
   ASSAY_ASSIGN(node.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
   ASSAY_ASSIGN(node.appraisal_policy, in.parsed_if_there("policy", DocumentId::parse));
   ASSAY_ASSIGN(node.appraisal_current, in.flag("current"));

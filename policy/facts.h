@@ -14,6 +14,7 @@
 #include "policy/shared_list.h"
 #include "policy/stage_evidence_fact.h"
 #include "policy/withdrawn_fact.h"
+#include "schemas/anchor.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -76,7 +77,7 @@ struct NodeFact {
   std::optional<Timestamp> appraised_at;  // absent: the members below are unset
   std::string evidence_type;
   std::string tcb_status;
-  std::optional<Digest> anchor;  // SHA-256 of the root certificate
+  std::optional<Anchor> anchor;
   bool anchor_is_vendor = false;
   std::optional<DocumentId> appraisal;         // the stored result
   std::optional<DocumentId> appraisal_policy;  // digest of the appraisal policy that was applied

@@ -11,6 +11,7 @@
 #include "policy/lint_tests.h"
 #include "policy/lint_workloads.h"
 #include "policy/stage_evidence.h"
+#include "schemas/anchor.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/sha.h"
 #include "schemas/lifecycle.h"
@@ -240,11 +241,13 @@ void Linter::node(const NodeCondition& node) {
     warn("cannot pass: no evidence has one of these statuses");
   }
   for (const std::string& anchor : node.anchors) {
-    warn(Digest::parse(anchor)
+    warn(Anchor::parse(anchor)
              ? "accepts evidence under an anchor beside the vendor's, which proves nothing about "
                "hardware: " +
                    anchor
-             : "an anchor is named by the digest of its certificate, sha256:...: " + anchor);
+             : "an anchor is the digest of a certificate (sha256:...) or of a plug-in "
+               "(plugin:...): " +
+                   anchor);
   }
   if (!node.worker_measured) {
     note(node.max_evidence_age_seconds || !node.tcb_status.empty()

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/age.h"
+#include "policy/anchors.h"
 #include "policy/checks.h"
 #include "policy/conditions.h"
 
@@ -65,9 +66,8 @@ void check_standing(const NodeCondition& condition, const NodeFact& node, Timest
 // What is asked of evidence. An anchor counts as asked for even when the worker need not be
 // measured: evidence that is there must not come from anywhere.
 void check_evidence(const NodeCondition& condition, const NodeFact& node, Checks& checks) {
-  checks.demand(
-      node.anchor && (node.anchor_is_vendor || contains(condition.anchors, node.anchor->text())),
-      Reason::kAnchorNotAccepted);
+  checks.demand(accepts_anchor(condition.anchors, node.anchor, node.anchor_is_vendor),
+                Reason::kAnchorNotAccepted);
   checks.demand(condition.tcb_status.empty() || contains(condition.tcb_status, node.tcb_status),
                 Reason::kTcbNotAccepted);
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "policy/age.h"
+#include "policy/anchors.h"
 #include "policy/relations.h"
 
 namespace assay::policy {
@@ -85,8 +86,7 @@ class Examined {
   }
 
   void anchor() {
-    demand(fact_.anchor &&
-               (fact_.anchor_is_vendor || contains(demands_.anchors, fact_.anchor->text())),
+    demand(accepts_anchor(demands_.anchors, fact_.anchor, fact_.anchor_is_vendor),
            Reason::kStageAnchorNotAccepted);
   }
 

@@ -89,7 +89,7 @@ Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) 
   ASSAY_ASSIGN(const Timestamp accepted_at, in.time("accepted_at"));
   StageEvidenceFact fact{std::move(key), std::move(type), accepted_at};
   ASSAY_ASSIGN(fact.made_after, in.parsed_if_there("made_after", parse_rfc3339));
-  ASSAY_ASSIGN(fact.anchor, in.parsed_if_there("anchor", Digest::parse));
+  ASSAY_ASSIGN(fact.anchor, in.parsed_if_there("anchor", Anchor::parse));
   ASSAY_ASSIGN(fact.anchor_is_vendor, in.flag("anchor_is_vendor"));
   ASSAY_TRY(read_appraised(json["then"], in.place("then"), fact.status_then, fact.error_then));
   ASSAY_TRY(read_appraised(json["now"], in.place("now"), fact.status_now, fact.error_now));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/anchor.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
@@ -22,7 +23,7 @@ struct StageEvidenceFact {
   // under the checkpoint in it: the evidence was made later. Absent: the statement has neither of
   // this service.
   std::optional<Timestamp> made_after{};
-  std::optional<Digest> anchor{};  // SHA-256 of the root certificate
+  std::optional<Anchor> anchor{};
   bool anchor_is_vendor = false;
   // TCB status and error code of the first appraisal and of the newest. No error: accepted.
   std::string status_then{};

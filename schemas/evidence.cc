@@ -38,6 +38,9 @@ ReportDataBytes report_data(std::string_view domain, const Nonce& nonce, ByteVie
 
 Json to_json(const Evidence& evidence) {
   Json json = {{"type", evidence.type}, {"quote", base64_encode(evidence.quote)}};
+  if (!evidence.media_type.empty()) {
+    json["media_type"] = evidence.media_type;
+  }
   if (!evidence.event_log.empty()) {
     json["event_log"] = base64_encode(evidence.event_log);
   }
@@ -51,9 +54,7 @@ Result<Evidence> evidence_from_json(const Json& json) {
   ASSAY_TRY(validate("evidence", json));
   Evidence evidence;
   evidence.type = members::text(json, "type");
-  if (evidence.type != kTdxEvidence) {
-    return fail(ErrorCode::kEvidenceTypeUnknown, "evidence is of type tdx", "/type");
-  }
+  evidence.media_type = members::text(json, "media_type");
   auto quote = base64_decode(members::text(json, "quote"));
   if (!quote) {
     return members::under("/quote", std::move(quote).error());

@@ -21,8 +21,9 @@ inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
 inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
-// JSON: {"type":"tdx","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}. Schema:
-// evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
+// JSON: {"type":"tdx","media_type","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}.
+// Types other than tdx are verified by plug-ins: their quote and collateral are what the plug-in
+// understands. Schema: evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
 // in the quote makes it true. `collateral` is verified by its own signatures under the configured
 // anchor (root certificate). Null: the service must already have the collateral.
 struct Evidence {
@@ -30,10 +31,12 @@ struct Evidence {
   Bytes quote;
   Bytes event_log;  // empty: none
   Json collateral;  // object, or null
+  // Media type, where the sender says it: then it is that of the type. Empty: not said.
+  std::string media_type{};
 };
 [[nodiscard]] Json to_json(const Evidence& evidence);
-// Checks shape, base64 and sizes. Errors: evidence-type-unknown for a type other than tdx;
-// limit-exceeded; invalid-encoding; the errors of validate().
+// Checks shape, base64 and sizes. Whether there is a verifier for the type is not known here.
+// Errors: limit-exceeded; invalid-encoding; the errors of validate().
 [[nodiscard]] Result<Evidence> evidence_from_json(const Json& json);
 
 // REPORTDATA of a TDX quote, 64 bytes.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/anchor.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -27,7 +28,7 @@ struct EvidenceRow {
   DocumentId appraisal;    // stored result
   Timestamp appraised_at;  // when first appraised; later appraisals keep it
   std::string tcb_status;
-  std::optional<Digest> anchor;
+  std::optional<Anchor> anchor;
   bool anchor_is_vendor = false;
   Json marks = Json::object();  // high-water marks of the collateral, by name
   // What the service keeps of evidence for a statement (server/service/nodes/stage_evidence.h);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/anchor.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -48,8 +49,8 @@ struct NodeRow {
     Timestamp appraised_at;
     std::string evidence_type;
     std::string tcb_status;
-    Digest anchor;          // SHA-256 of the root certificate of the evidence
-    bool anchor_is_vendor;  // the root is the hardware vendor's production root
+    Anchor anchor;
+    bool anchor_is_vendor;  // the anchor is the hardware vendor's production root
     bool operator==(const Measured&) const = default;
   };
   std::optional<Measured> measured;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "attestation/evidence_verifier.h"
+#include "attestation/verifier_registry.h"
 #include "cli/client/connect.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
@@ -100,13 +100,14 @@ Result<Verified> examine(const Context& context, const LoadedDocument& loaded,
     ASSAY_ASSIGN(const Bytes bytes, client::read_file(flags.collateral, kMaxCollateral));
     ASSAY_ASSIGN(document.evidence.collateral, parse_json(bytes));
   }
-  ASSAY_ASSIGN(Appraisal appraisal, flags.appraisal.empty()
-                                        ? attestation::default_appraisal(document.evidence.type)
-                                        : read_appraisal(flags.appraisal));
+  Appraisal appraisal = attestation::default_appraisal(document.evidence.type);
+  if (!flags.appraisal.empty()) {
+    ASSAY_ASSIGN(appraisal, read_appraisal(flags.appraisal));
+  }
   ASSAY_ASSIGN(AppraisedEvidence evidence,
-               attestation::appraise(document.evidence, appraisal, attestation::Purpose::kStage,
-                                     statement_report_data(document.statement, key.public_key),
-                                     times.signed_at));
+               attestation::built_in_verifiers().appraise(
+                   document.evidence, appraisal, attestation::Purpose::kStage,
+                   statement_report_data(document.statement, key.public_key), times.signed_at));
   return Verified{std::move(document), key.identity, !flags.statement.empty(), std::move(evidence)};
 }
 

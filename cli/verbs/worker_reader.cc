@@ -6,7 +6,6 @@
 #include "client/files.h"
 #include "schemas/core/error_json.h"
 #include "worker/engine_on_demand.h"
-#include "worker/reader/process.h"
 #include "worker/reader/serve.h"
 
 namespace assay::cli {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "attestation/verifier_registry.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
@@ -42,6 +43,8 @@ struct Services {
   std::string log_origin;
 
   NodeSettings nodes = {};
+  // The verifiers of evidence; must outlive this struct.
+  const attestation::VerifierRegistry& verifiers = attestation::built_in_verifiers();
   const Signer* ear_signer = nullptr;  // ECDSA P-256; null: appraisals have no token
   std::string version = {};            // version of the build; written into tokens
   JobBell* job_bell = nullptr;         // null: calls never wait for jobs

@@ -41,9 +41,9 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Digest appraisal, query.digest(8));
   ASSAY_ASSIGN(Json marks, json_column(query, 13));
   ASSAY_ASSIGN(Json stage, json_column(query, 15));
-  std::optional<Digest> anchor;
+  std::optional<Anchor> anchor;
   if (!query.is_null(11)) {
-    ASSAY_ASSIGN(anchor, query.digest(11));
+    ASSAY_ASSIGN(anchor, Anchor::from_stored(query.view(11)));
   }
   return EvidenceRow{.subject = query.text(0),
                      .node = query.text(1),
@@ -245,7 +245,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(row.appraisal)
       .bind(row.appraised_at)
       .bind(row.tcb_status);
-  bind_optional(query, row.anchor)
+  (row.anchor ? query.bind(ByteView(row.anchor->stored())) : query.bind_null())
       .bind(row.anchor_is_vendor ? 1 : 0)
       .bind(marks)
       .bind(now)

@@ -45,7 +45,7 @@ Result<std::optional<NodeRow::Measured>> measured_from(const Query& query) {
   if (!appraisal) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(Digest anchor, query.digest(15));
+  ASSAY_ASSIGN(Anchor anchor, Anchor::from_stored(query.view(15)));
   return NodeRow::Measured{.appraisal = *std::move(appraisal),
                            .appraised_at = query.time(12),
                            .evidence_type = query.text(13),
@@ -175,7 +175,7 @@ void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measure
       .bind(measured->appraised_at)
       .bind(measured->evidence_type)
       .bind(measured->tcb_status)
-      .bind(measured->anchor)
+      .bind(ByteView(measured->anchor.stored()))
       .bind(measured->anchor_is_vendor ? 1 : 0);
 }
 

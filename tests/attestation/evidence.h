@@ -2,8 +2,8 @@
 // Simulated evidence and an appraisal that accepts it; each test changes one thing.
 #pragma once
 
-#include "attestation/evidence_verifier.h"
 #include "attestation/simulate/simulation.h"
+#include "attestation/verifier_registry.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::test {
@@ -45,8 +45,8 @@ inline Appraisal valid_appraisal() {
 inline Result<attestation::AppraisedEvidence> appraise_now(
     const Evidence& evidence, const Appraisal& appraisal,
     attestation::Purpose purpose = attestation::Purpose::kEnrol) {
-  return attestation::appraise(evidence, appraisal, purpose, expected_report_data(),
-                               attestation::tdx::testing::now());
+  return attestation::built_in_verifiers().appraise(
+      evidence, appraisal, purpose, expected_report_data(), attestation::tdx::testing::now());
 }
 
 }  // namespace assay::test

@@ -56,7 +56,7 @@ TEST(Appraise, ValidEvidence_IsAcceptedWithItsFacts) {
   EXPECT_EQ(appraised.type, "tdx");
   EXPECT_EQ(appraised.tcb_status, "UpToDate");
   EXPECT_EQ(appraised.platform, hex_encode(spec.platform.ppid));
-  EXPECT_EQ(appraised.anchor, sha256(simulation.root));
+  EXPECT_EQ(appraised.anchor, Anchor::root(sha256(simulation.root)));
   EXPECT_FALSE(appraised.anchor_is_vendor);
   EXPECT_TRUE(appraised.has_reference_values);
   EXPECT_EQ(appraised.collateral, digest_of(simulation.collateral));
@@ -142,26 +142,26 @@ TEST(Appraise, ShapeOfInputs_IsNamedWithItsPlace) {
 }
 
 TEST(CheckAppraisal, RefusesWhatCouldNotBeUsed) {
-  EXPECT_TRUE(check(valid_appraisal()));
+  EXPECT_TRUE(built_in_verifiers().check(valid_appraisal()));
   Appraisal appraisal = valid_appraisal();
   appraisal.dangerous_anchors.push_back(to_bytes("no certificate"));
-  EXPECT_EQ(check(appraisal).error().code, ErrorCode::kInvalidEncoding);
-  EXPECT_EQ(check(appraisal).error().where, "/dangerous_anchors/1");
+  EXPECT_EQ(built_in_verifiers().check(appraisal).error().code, ErrorCode::kInvalidEncoding);
+  EXPECT_EQ(built_in_verifiers().check(appraisal).error().where, "/dangerous_anchors/1");
   appraisal = valid_appraisal();
   appraisal.policy["unknown"] = true;
-  EXPECT_EQ(check(appraisal).error().code, ErrorCode::kUnknownMember);
+  EXPECT_EQ(built_in_verifiers().check(appraisal).error().code, ErrorCode::kUnknownMember);
   appraisal = valid_appraisal();
   appraisal.evidence_type = "";
-  EXPECT_EQ(check(appraisal).error().code, ErrorCode::kEvidenceTypeUnknown);
+  EXPECT_EQ(built_in_verifiers().check(appraisal).error().code, ErrorCode::kEvidenceTypeUnknown);
 }
 
 TEST(DefaultAppraisal, TrustsTheVendorAndNothingElse) {
-  const Appraisal appraisal = default_appraisal("tdx").value();
-  EXPECT_TRUE(check(appraisal));
+  const Appraisal appraisal = default_appraisal("tdx");
+  EXPECT_TRUE(built_in_verifiers().check(appraisal));
   EXPECT_TRUE(appraisal.dangerous_anchors.empty());
   EXPECT_FALSE(appraisal.dangerous_allow_missing_reference_values);
   EXPECT_EQ(appraisal.policy["accept_tcb_status"], Json::array({"UpToDate"}));
-  EXPECT_EQ(default_appraisal("mock").error().code, ErrorCode::kEvidenceTypeUnknown);
+  EXPECT_EQ(default_appraisal("mock").policy, Json::object());
 }
 
 TEST(HighWater, NamesTheAnchorUnlessItIsTheVendors) {
@@ -206,8 +206,9 @@ TEST(HighWater, OfRealEvidence_IsThatOfThePlatformFamily) {
   ReportDataBytes data{};
   const auto quote = tdx::parse_quote(evidence.quote);
   data = quote->report.report_data;
-  const auto appraised = appraise(evidence, default_appraisal("tdx").value(), Purpose::kInspect,
-                                  data, parse_rfc3339("2025-07-01T00:00:00Z").value())
+  const auto appraised = built_in_verifiers()
+                             .appraise(evidence, default_appraisal("tdx"), Purpose::kInspect, data,
+                                       parse_rfc3339("2025-07-01T00:00:00Z").value())
                              .value();
   EXPECT_TRUE(appraised.accepted) << appraised.error;
   EXPECT_TRUE(appraised.anchor_is_vendor);

@@ -123,7 +123,7 @@ NodeFact node_fact() {
   node.appraisal_policy = DocumentId(sha256(as_bytes("appraisal policy")));
   node.evidence_type = "tdx";
   node.tcb_status = "UpToDate";
-  node.anchor = sha256(as_bytes("vendor's root"));
+  node.anchor = Anchor::root(sha256(as_bytes("vendor's root")));
   node.anchor_is_vendor = true;
   node.appraisal = DocumentId(sha256(as_bytes("appraisal")));
   return node;

@@ -376,7 +376,7 @@ TEST(Properties, LessTrustInTheNode_NeverHelps) {
   });
   never_helps_on_node([](Facts& facts) {
     if (facts.node) {
-      facts.node->anchor = sha256(as_bytes("nobody's root"));
+      facts.node->anchor = Anchor::root(sha256(as_bytes("nobody's root")));
       facts.node->anchor_is_vendor = false;
     }
   });

@@ -61,7 +61,7 @@ TEST(Relations, EvidenceOfSomebodyExcluded_DoesNotCount) {
     StageEvidenceFact evidence{.key = key.id, .type = "tdx", .accepted_at = from_now(-60)};
     evidence.status_then = evidence.status_now = "UpToDate";
     evidence.current = true;
-    evidence.anchor = sha256({});
+    evidence.anchor = Anchor::root(sha256({}));
     evidence.anchor_is_vendor = true;
     statement.evidence = {evidence};
     return judge_last(facts, condition);

@@ -22,7 +22,7 @@ TrustedKey trainer() { return signer("trainer-1", "trainer", "train"); }
 StageEvidenceFact piece() {
   StageEvidenceFact fact{trainer().id, "tdx", from_now(-1800)};
   fact.made_after = from_now(-2400);
-  fact.anchor = sha256(as_bytes("vendor's root"));
+  fact.anchor = Anchor::root(sha256(as_bytes("vendor's root")));
   fact.anchor_is_vendor = true;
   fact.status_then = "UpToDate";
   fact.status_now = "SWHardeningNeeded";
@@ -164,7 +164,7 @@ TEST(StageEvidence, StrangeAnchor_CountsWhenNamed) {
   demands.anchors = {sha256(as_bytes("simulator")).text()};
   const auto simulated = [](StageEvidenceFact& e) {
     e.anchor_is_vendor = false;
-    e.anchor = sha256(as_bytes("simulator"));
+    e.anchor = Anchor::root(sha256(as_bytes("simulator")));
   };
   expect(judge_with(simulated, demands), Outcome::kPass, std::nullopt);
   expect(judge_with(simulated), Outcome::kFail, Reason::kStageAnchorNotAccepted);

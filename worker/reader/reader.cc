@@ -94,8 +94,10 @@ Status Reader::begin() {
   if (!other_end_) {
     return assay::fail(ErrorCode::kInternal, "the system has no more sockets");
   }
-  ASSAY_ASSIGN(ChildProcess child,
-               ChildProcess::start(setup_.program, setup_.arguments, other_end_));
+  ChildProgram program{.path = setup_.program, .words = {"assay"}};
+  program.words.insert(program.words.end(), setup_.arguments.begin(), setup_.arguments.end());
+  const int socket = other_end_.get();
+  ASSAY_ASSIGN(ChildProcess child, ChildProcess::start(program, std::span(&socket, 1)));
   child_.emplace(std::move(child));
   (void)other_end_.close();
   ASSAY_TRY(greet());

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "gpu_hash/engine.h"
+#include "schemas/posix/child_process.h"
 #include "worker/instances/owner.h"
 #include "worker/reader/link.h"
-#include "worker/reader/process.h"
 #include "worker/reader/wire.h"
 
 namespace assay::worker {

@@ -11,10 +11,14 @@
 #include "gpu_hash/engine.h"
 #include "schemas/core/error.h"
 #include "schemas/core/random.h"
+#include "schemas/posix/child_process.h"
 #include "schemas/posix/descriptor.h"
 #include "worker/reader/wire.h"
 
 namespace assay::worker {
+
+// The number of the socket's descriptor in that process.
+inline constexpr int kReaderSocket = kFirstChildDescriptor;
 
 struct ServeSetup {
   std::string build{};

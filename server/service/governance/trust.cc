@@ -5,9 +5,9 @@
 #include <set>
 
 #include "attestation/dsse.h"
-#include "attestation/evidence_verifier.h"
 #include "attestation/identity_token.h"
 #include "attestation/keys.h"
+#include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/decision_gate.h"
@@ -105,9 +105,9 @@ std::vector<std::string> identities_of(
 class Applier {
  public:
   // `operators` are the identities that signed the change, ascending.
-  Applier(storage::Transaction& transaction, storage::Epochs& epochs,
-          const std::vector<std::string>& operators)
-      : transaction_(transaction), epochs_(epochs), operators_(operators) {}
+  Applier(const attestation::VerifierRegistry& verifiers, storage::Transaction& transaction,
+          storage::Epochs& epochs, const std::vector<std::string>& operators)
+      : verifiers_(verifiers), transaction_(transaction), epochs_(epochs), operators_(operators) {}
 
   Result<Json> operator()(const AddKey& operation) {
     ASSAY_TRY(check_key(operation.key));
@@ -157,7 +157,7 @@ class Applier {
 
   Result<Json> operator()(const PutAppraisal& operation) {
     const Appraisal& appraisal = operation.appraisal;
-    ASSAY_TRY(attestation::check(appraisal));
+    ASSAY_TRY(verifiers_.check(appraisal));
     ASSAY_TRY(transaction_.put_appraisal(appraisal));
     return appraisal_summary(appraisal);
   }
@@ -216,6 +216,7 @@ class Applier {
   }
 
  private:
+  const attestation::VerifierRegistry& verifiers_;
   storage::Transaction& transaction_;
   storage::Epochs& epochs_;
   const std::vector<std::string>& operators_;
@@ -223,7 +224,8 @@ class Applier {
   std::set<std::string> renewed_;
 };
 
-Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
+Result<Json> apply(const attestation::VerifierRegistry& verifiers,
+                   storage::Transaction& transaction, const TrustChange& change,
                    const std::vector<std::string>& operators, storage::Epochs& epochs) {
   if (change.sequence != epochs.trust.trust + 1) {
     return fail(ErrorCode::kTrustSequence,
@@ -232,7 +234,7 @@ Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
   }
   epochs.trust.trust = change.sequence;
   Json operations = Json::array();
-  Applier applier(transaction, epochs, operators);
+  Applier applier(verifiers, transaction, epochs, operators);
   for (const TrustOperation& operation : change.operations) {
     ASSAY_ASSIGN(Json summary, std::visit(applier, operation));
     operations.push_back(std::move(summary));
@@ -262,7 +264,8 @@ std::vector<std::string> subjects_of(const TrustChange& change) {
   return subjects;
 }
 
-Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& bootstrap,
+Status apply_bootstrap(const attestation::VerifierRegistry& verifiers,
+                       storage::Transaction& transaction, const Bootstrap& bootstrap,
                        ByteView document) {
   ASSAY_ASSIGN(const auto keys, transaction.keys());
   ASSAY_ASSIGN(const auto principals, transaction.principals());
@@ -278,7 +281,7 @@ Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& boots
   }
   Json appraisals = Json::array();
   for (const Appraisal& appraisal : bootstrap.appraisals) {
-    ASSAY_TRY(attestation::check(appraisal));
+    ASSAY_TRY(verifiers.check(appraisal));
     ASSAY_TRY(transaction.put_appraisal(appraisal));
     ASSAY_ASSIGN(Json summary, appraisal_summary(appraisal));
     summary.erase("op");
@@ -327,7 +330,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
       return {};
     }
     ASSAY_TRY(require_same_trust(transaction, verified));
-    ASSAY_ASSIGN(Json detail, apply(transaction, change, operators, epochs));
+    ASSAY_ASSIGN(Json detail, apply(services.verifiers, transaction, change, operators, epochs));
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
     ASSAY_ASSIGN(index, transaction.append({.type = std::string(event::kTrustChanged),
                                             .time = transaction.now(),
@@ -353,7 +356,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
 Status bootstrap(Services& services, ByteView document) {
   ASSAY_ASSIGN(const Bootstrap bootstrap, parse_bootstrap(document));
   const auto result = services.store.write([&](storage::Transaction& transaction) {
-    return apply_bootstrap(transaction, bootstrap, document);
+    return apply_bootstrap(services.verifiers, transaction, bootstrap, document);
   });
   if (!result) {
     return std::unexpected(result.error());

@@ -181,8 +181,8 @@ Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snaps
                       evidence, expected};
   // Reports stand on the same ground as the enrolment: reference values are needed for both.
   ASSAY_ASSIGN(appraised.evidence,
-               attestation::appraise(evidence, ground.appraisal, attestation::Purpose::kEnrol,
-                                     expected, context.now));
+               services.verifiers.appraise(evidence, ground.appraisal, attestation::Purpose::kEnrol,
+                                           expected, context.now));
   ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, context));
   ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
   count(services, NodeEvent::kEvidence, appraised.evidence.accepted ? "accepted" : "rejected");
@@ -257,8 +257,8 @@ Result<Appraised> appraise_stage(Services& services, storage::Snapshot& snapshot
   Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
                       evidence, expected};
   ASSAY_ASSIGN(appraised.evidence,
-               attestation::appraise(evidence, ground.appraisal, attestation::Purpose::kStage,
-                                     expected, context.now));
+               services.verifiers.appraise(evidence, ground.appraisal, attestation::Purpose::kStage,
+                                           expected, context.now));
   EvidenceContext subject{
       context.actor, context.statement.id.text(), {}, ChallengePurpose::kEnrol, {}, context.now};
   ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, subject));

@@ -34,7 +34,8 @@ struct Appraised {
 };
 
 // Appraises evidence under the trust store's appraisal policy for its type, or else under the
-// default policy. Logs refused evidence. Errors: evidence-rejected for refused evidence.
+// default policy. Logs refused evidence. Errors: evidence-rejected for refused evidence; those of
+// VerifierRegistry::appraise().
 [[nodiscard]] Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snapshot,
                                                   const Evidence& evidence,
                                                   const ReportDataBytes& expected,
@@ -65,7 +66,7 @@ struct StageContext {
 };
 
 // Appraises evidence for a statement under the appraisal policy of `stage` (appraisal_in_force()).
-// Refused evidence is a result. Errors: those of attestation::appraise().
+// Refused evidence is a result. Errors: those of VerifierRegistry::appraise().
 [[nodiscard]] Result<Appraised> appraise_stage(Services& services, storage::Snapshot& snapshot,
                                                const Evidence& evidence,
                                                const ReportDataBytes& expected,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "attestation/evidence_verifier.h"
+#include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/if_found.h"
@@ -66,15 +66,16 @@ struct Task {
 bool is_passing(const Error& error) { return info(error.code).retryable; }
 
 // With the newest collateral for each of its marks.
-Result<Evidence> refreshed_evidence(storage::Snapshot& snapshot, const storage::EvidenceRow& row) {
+Result<Evidence> refreshed_evidence(const Services& services, storage::Snapshot& snapshot,
+                                    const storage::EvidenceRow& row) {
   ASSAY_ASSIGN(Evidence evidence, load_evidence(snapshot, row.evidence));
   for (const auto& [mark, value] : row.marks.items()) {
     ASSAY_ASSIGN(const auto id, if_found(snapshot.high_water_collateral(mark)));
     if (id) {
       ASSAY_ASSIGN(const storage::Document document, snapshot.document(*id));
       ASSAY_ASSIGN(const Json newest, parse_json(document.bytes));
-      ASSAY_ASSIGN(evidence.collateral,
-                   attestation::refreshed(row.type, std::move(evidence.collateral), mark, newest));
+      evidence.collateral =
+          services.verifiers.refreshed(row.type, std::move(evidence.collateral), mark, newest);
     }
   }
   return evidence;
@@ -88,7 +89,8 @@ Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
   return seen;
 }
 
-Result<Task> make_task(storage::Snapshot& snapshot, storage::EvidenceRow row, Timestamp now) {
+Result<Task> make_task(const Services& services, storage::Snapshot& snapshot,
+                       storage::EvidenceRow row, Timestamp now) {
   const std::string stage = text_at(row.stage, "stage");
   ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, row.type, stage));
   Task task{std::move(row), true, false, std::move(policy)};
@@ -100,7 +102,7 @@ Result<Task> make_task(storage::Snapshot& snapshot, storage::EvidenceRow row, Ti
     return task;
   }
   ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type, stage));
-  auto evidence = refreshed_evidence(snapshot, task.row);
+  auto evidence = refreshed_evidence(services, snapshot, task.row);
   if (!evidence && is_passing(evidence.error())) {
     return std::unexpected(std::move(evidence).error());
   }
@@ -118,7 +120,8 @@ attestation::AppraisedEvidence refused(std::string code) {
 }
 
 // Whatever cannot be appraised is refused.
-attestation::AppraisedEvidence appraise_task(const Task& task, Timestamp now) {
+attestation::AppraisedEvidence appraise_task(const Services& services, const Task& task,
+                                             Timestamp now) {
   if (!task.evidence || task.row.expected.size() != ReportDataBytes().size()) {
     return refused(std::string(info(ErrorCode::kDataLoss).code));
   }
@@ -126,7 +129,8 @@ attestation::AppraisedEvidence appraise_task(const Task& task, Timestamp now) {
   std::ranges::copy(task.row.expected, expected.begin());
   const auto purpose =
       task.row.stage.is_null() ? attestation::Purpose::kEnrol : attestation::Purpose::kStage;
-  auto appraised = attestation::appraise(*task.evidence, *task.appraisal, purpose, expected, now);
+  auto appraised =
+      services.verifiers.appraise(*task.evidence, *task.appraisal, purpose, expected, now);
   if (!appraised) {
     return refused(std::string(info(appraised.error().code).code));
   }
@@ -216,6 +220,9 @@ Status settle(storage::Transaction& transaction, const Task& task,
 Result<StoredEvidence> store_evidence(storage::Transaction& transaction, const Evidence& evidence) {
   Json json = {
       {"type", evidence.type}, {"quote", base64_encode(evidence.quote)}, {"collateral", Json()}};
+  if (!evidence.media_type.empty()) {
+    json["media_type"] = evidence.media_type;
+  }
   if (!evidence.event_log.empty()) {
     json["event_log"] = base64_encode(evidence.event_log);
   }
@@ -261,8 +268,8 @@ Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
       return *std::move(stored);
     }
   }
-  ASSAY_ASSIGN(const Appraisal appraisal, attestation::default_appraisal(evidence_type));
-  ASSAY_ASSIGN(const std::string text, canonical_json(to_json(appraisal)));
+  ASSAY_ASSIGN(const std::string text,
+               canonical_json(to_json(attestation::default_appraisal(evidence_type))));
   return DocumentId(sha256(as_bytes(text)));
 }
 
@@ -290,14 +297,14 @@ Result<std::size_t> reappraise(Services& services, std::size_t limit) {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
     ASSAY_ASSIGN(auto rows, snapshot->stale_evidence(limit));
     for (storage::EvidenceRow& row : rows) {
-      ASSAY_ASSIGN(Task task, make_task(*snapshot, std::move(row), now));
+      ASSAY_ASSIGN(Task task, make_task(services, *snapshot, std::move(row), now));
       tasks.push_back(std::move(task));
     }
   }
   for (const Task& task : tasks) {
     std::optional<attestation::AppraisedEvidence> appraised;
     if (task.matters && !task.current) {
-      appraised = appraise_task(task, now);
+      appraised = appraise_task(services, task, now);
       count(services, NodeEvent::kEvidence, appraised->accepted ? "accepted" : "rejected");
     }
     ASSAY_TRY(services.store.write(

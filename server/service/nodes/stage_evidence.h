@@ -46,8 +46,8 @@ struct AcceptedStageEvidence {
 // Accepts stage evidence: a DSSE envelope signed by the key that it names, which must have signed
 // the stored statement too. Evidence that the appraisal refuses is stored with its error, and its
 // key may send other evidence; accepted evidence stays. Errors: those of verify_envelope() and
-// attestation::appraise(); not-found for an unknown statement; stage-evidence-mismatch when the
-// named key has not signed the envelope or the statement; those of check_grant() for the key;
+// VerifierRegistry::appraise(); not-found for an unknown statement; stage-evidence-mismatch when
+// the named key has not signed the envelope or the statement; those of check_grant() for the key;
 // conflict when other evidence was accepted before; signer-limit-exceeded beyond
 // kMaxEvidenceAttempts; collateral-rollback; unavailable when trust changes meanwhile.
 [[nodiscard]] Result<AcceptedStageEvidence> accept_stage_evidence(Services& services,

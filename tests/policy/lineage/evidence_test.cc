@@ -14,7 +14,7 @@ namespace {
 StageEvidenceFact piece(const TrustedKey& key) {
   StageEvidenceFact fact{key.id, "tdx", from_now(-600)};
   fact.made_after = from_now(-700);
-  fact.anchor = sha256(as_bytes("vendor's root"));
+  fact.anchor = Anchor::root(sha256(as_bytes("vendor's root")));
   fact.anchor_is_vendor = true;
   fact.status_then = "UpToDate";
   fact.status_now = "UpToDate";

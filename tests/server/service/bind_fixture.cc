@@ -50,7 +50,7 @@ storage::NodeRow BindTest::node_row(const std::string& name) const {
                                             .appraised_at = now,
                                             .evidence_type = "tdx",
                                             .tcb_status = "UpToDate",
-                                            .anchor = sha256(as_bytes("root")),
+                                            .anchor = Anchor::root(sha256(as_bytes("root"))),
                                             .anchor_is_vendor = true};
   return row;
 }

@@ -96,9 +96,9 @@ class StageTest : public NodeTest {
           {{{"stage", "train"}, {"signers", {{"at_least", 1}}}, {"evidence", evidence}}}}});
   }
   // The digest of the simulator's root.
-  Digest anchor() {
-    const auto appraised = attestation::appraise(evidence_for({}), simulator_appraisal(),
-                                                 attestation::Purpose::kInspect, {}, clock_.now());
+  Anchor anchor() {
+    const auto appraised = attestation::built_in_verifiers().appraise(
+        evidence_for({}), simulator_appraisal(), attestation::Purpose::kInspect, {}, clock_.now());
     EXPECT_TRUE(appraised && appraised->anchor);
     return *appraised->anchor;
   }

@@ -127,7 +127,7 @@ TEST_F(Nodes, GoodEnrolment_IsMeasuredStoredAndLogged) {
   ASSERT_TRUE(enrolled->node.measured);
   EXPECT_EQ(enrolled->node.measured->tcb_status, "UpToDate");
   EXPECT_FALSE(enrolled->node.measured->anchor_is_vendor);
-  EXPECT_EQ(enrolled->node.measured->anchor, sha256(tdx::simulate(platform()).root));
+  EXPECT_EQ(enrolled->node.measured->anchor, Anchor::root(sha256(tdx::simulate(platform()).root)));
   EXPECT_EQ(enrolled->node.expires_at - clock_.now(), std::chrono::hours(24));
   EXPECT_EQ(newest_records(2), (std::vector<std::string>{"evidence.appraised", "node.enrolled"}));
   const auto key = attestation::PublicKey::from_der(ear_key->public_key()).value();

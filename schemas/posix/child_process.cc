@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/reader/process.h"
+#include "schemas/posix/child_process.h"
 
 #include <algorithm>
 #include <csignal>
@@ -12,7 +12,7 @@
 
 #include <spawn.h>
 
-namespace assay::worker {
+namespace assay {
 namespace {
 
 // Undoes what posix_spawn() needs.
@@ -31,17 +31,43 @@ struct Spawn {
   posix_spawnattr_t attributes{};
 };
 
-bool prepare(Spawn& spawn, int socket) {
+// Copies of the descriptors with numbers above all those that they get in the child, so that none is
+// overwritten while they are put in place. Empty when the system has no more.
+std::vector<Descriptor> copies_above(std::span<const int> descriptors) {
+  const int above = kFirstChildDescriptor + static_cast<int>(descriptors.size());
+  std::vector<Descriptor> copies;
+  for (const int descriptor : descriptors) {
+    Descriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, above));
+    if (!copy) {
+      return {};
+    }
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
+
+bool place(Spawn& spawn, const std::vector<Descriptor>& copies) {
+  int number = kFirstChildDescriptor;
+  for (const Descriptor& copy : copies) {
+    if (::posix_spawn_file_actions_adddup2(&spawn.actions, copy.get(), number++) != 0) {
+      return false;
+    }
+  }
+  return ::posix_spawn_file_actions_addclosefrom_np(&spawn.actions, number) == 0;
+}
+
+bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, bool inherits_errors) {
   sigset_t none;
   sigset_t usual;
   ::sigemptyset(&none);
   ::sigemptyset(&usual);
   ::sigaddset(&usual, SIGPIPE);
-  return ::posix_spawn_file_actions_adddup2(&spawn.actions, socket, kReaderSocket) == 0 &&
-         ::posix_spawn_file_actions_addopen(&spawn.actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+  ::sigaddset(&usual, SIGXFSZ);
+  return ::posix_spawn_file_actions_addopen(&spawn.actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
          ::posix_spawn_file_actions_addopen(&spawn.actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
-         ::posix_spawn_file_actions_addclosefrom_np(&spawn.actions, kReaderSocket + 1) == 0 &&
-         ::posix_spawnattr_setsigmask(&spawn.attributes, &none) == 0 &&
+         (inherits_errors || ::posix_spawn_file_actions_addopen(&spawn.actions, 2, "/dev/null",
+                                                                O_WRONLY, 0) == 0) &&
+         place(spawn, copies) && ::posix_spawnattr_setsigmask(&spawn.attributes, &none) == 0 &&
          ::posix_spawnattr_setsigdefault(&spawn.attributes, &usual) == 0 &&
          ::posix_spawnattr_setpgroup(&spawn.attributes, 0) == 0 &&
          ::posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETSIGMASK |
@@ -49,9 +75,10 @@ bool prepare(Spawn& spawn, int socket) {
                                                            POSIX_SPAWN_SETPGROUP) == 0;
 }
 
-std::vector<char*> environment_of_child() {
+std::vector<char*> environment_of_child(bool inherits) {
   std::vector<char*> kept;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+  for (char** variable = environ; inherits && variable != nullptr && *variable != nullptr;
+       ++variable) {
     if (!std::string_view(*variable).starts_with("ASSAY_")) {
       kept.push_back(*variable);
     }
@@ -67,11 +94,9 @@ std::string words_for(const siginfo_t& end) {
 
 }  // namespace
 
-Result<ChildProcess> ChildProcess::start(const std::string& program,
-                                         const std::vector<std::string>& arguments,
-                                         const Descriptor& socket) {
-  std::vector<std::string> words = {"assay"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+Result<ChildProcess> ChildProcess::start(const ChildProgram& program,
+                                         std::span<const int> descriptors) {
+  std::vector<std::string> words = program.words;
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) {
@@ -79,10 +104,12 @@ Result<ChildProcess> ChildProcess::start(const std::string& program,
   }
   argv.push_back(nullptr);
   Spawn spawn;
-  const std::vector<char*> environment = environment_of_child();
+  const std::vector<Descriptor> copies = copies_above(descriptors);
+  const std::vector<char*> environment = environment_of_child(program.inherits_environment);
   pid_t pid = -1;
-  if (!prepare(spawn, socket.get()) ||
-      ::posix_spawn(&pid, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(),
+  if (copies.size() != descriptors.size() ||
+      !prepare(spawn, copies, program.inherits_errors) ||
+      ::posix_spawn(&pid, program.path.c_str(), &spawn.actions, &spawn.attributes, argv.data(),
                     environment.data()) != 0) {
     return fail(ErrorCode::kInternal, "the system starts no more processes");
   }
@@ -127,4 +154,4 @@ std::string ChildProcess::wait(Steady::time_point deadline) {
   }
 }
 
-}  // namespace assay::worker
+}  // namespace assay
