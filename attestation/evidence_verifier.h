@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,7 +70,11 @@ struct AppraisedEvidence {
   std::vector<HighWater> high_water;
   Trustworthiness trustworthiness;
   std::vector<EvidencePart> parts;  // of composite evidence, in the order of their names
-  Json result;                      // all details, for people and records
+  // Accepted evidence: by measurement, the names of the sources of the reference values that
+  // matched: "appraisal" for the policy's own, or the name of an imported set. A measurement that
+  // is not constrained is not in it.
+  std::map<std::string, std::vector<std::string>> matched;
+  Json result;  // all details, for people and records
 };
 
 enum class Purpose : std::uint8_t {

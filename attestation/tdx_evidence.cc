@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attestation/tdx/verify.h"
@@ -15,6 +16,7 @@ namespace {
 using tdx::AppraisalPolicy;
 using tdx::AppraisalResult;
 using tdx::CheckOutcome;
+using tdx::Reference;
 using tdx::TcbStatus;
 using tdx::TrustAnchor;
 
@@ -33,6 +35,37 @@ struct Terms {
   std::vector<TrustAnchor> anchors;  // Intel's first
 };
 
+// What was imported was checked then: what cannot be read now is no reason to accept more.
+Result<Reference> reference_named(const std::string& name) {
+  const auto reference = tdx::reference_from(name);
+  return reference
+             ? Result<Reference>(*reference)
+             : fail(ErrorCode::kReferenceUnmapped, "TDX evidence has no such measurement", name);
+}
+
+Status add_imported(const Appraisal& appraisal, AppraisalPolicy& policy) {
+  for (const ImportedSet& imported : appraisal.imported) {
+    tdx::ReferenceSet set{imported.name, {}, imported.not_before, imported.not_after};
+    for (const auto& [name, values] : imported.values) {
+      ASSAY_ASSIGN(const Reference reference, reference_named(name));
+      for (const std::string& value : values) {
+        ASSAY_ASSIGN(const Bytes bytes, hex_decode(value));
+        auto& measurement = set.values[std::to_underlying(reference)].emplace_back();
+        if (bytes.size() != measurement.size()) {
+          return fail(ErrorCode::kReferenceUnmapped, "a value has another length", name);
+        }
+        std::ranges::copy(bytes, measurement.begin());
+      }
+    }
+    policy.imported.push_back(std::move(set));
+  }
+  for (const std::string& name : appraisal.constrained) {
+    ASSAY_ASSIGN(const Reference reference, reference_named(name));
+    policy.constrained[std::to_underlying(reference)] = true;
+  }
+  return {};
+}
+
 Result<Terms> read_terms(const Appraisal& appraisal) {
   Terms terms;
   auto policy = tdx::parse_appraisal_policy(appraisal.policy);
@@ -42,6 +75,7 @@ Result<Terms> read_terms(const Appraisal& appraisal) {
     return std::unexpected(std::move(error));
   }
   terms.policy = std::move(*policy);
+  ASSAY_TRY(add_imported(appraisal, terms.policy));
   terms.anchors.push_back(tdx::intel_root());
   for (const Bytes& der : appraisal.dangerous_anchors) {
     auto anchor = TrustAnchor::from_der(der);
@@ -195,6 +229,11 @@ AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy
   evidence.high_water = high_water_of(result);
   evidence.trustworthiness = {identity_of(result), configuration_of(result), executables_of(result),
                               hardware_of(result), memory_of(result)};
+  if (result.accepted) {
+    for (const tdx::MatchedReference& one : result.matched) {
+      evidence.matched[std::string(name(one.reference))].push_back(one.source);
+    }
+  }
   evidence.result = to_json(result);
   return evidence;
 }

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   cli::add_log(root, context);
   cli::add_key(root, context);
   cli::add_trust(root, context);
+  cli::add_refvalues(root, context);
   cli::add_token(root, context);
   cli::add_node(root, context);
   cli::add_job(root, context);

@@ -121,6 +121,7 @@ Json to_json(const NodeFact& node) {
     if (!node.appraisal_error.empty()) {
       evidence["error"] = node.appraisal_error;
     }
+    put_matched(node.matched, evidence);
     json["evidence"] = std::move(evidence);
   }
   return json;
@@ -259,7 +260,7 @@ namespace {
 Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
   ASSAY_TRY(check_members(json, where,
                           {"type", "appraised_at", "tcb_status", "anchor_is_vendor", "current"},
-                          {"anchor", "appraisal", "policy", "error"}));
+                          {"anchor", "appraisal", "policy", "error", "reference_values"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(node.evidence_type, in.text("type"));
   ASSAY_ASSIGN(node.appraised_at, in.time("appraised_at"));
@@ -271,6 +272,7 @@ Status evidence_from_json(const Json& json, const std::string& where, NodeFact& 
   ASSAY_ASSIGN(node.appraisal_current, in.flag("current"));
   ASSAY_ASSIGN(node.appraisal_error,
                json.contains("error") ? in.text("error") : Result<std::string>(""));
+  ASSAY_ASSIGN(node.matched, read_matched(json, where));
   return {};
 }
 

@@ -67,7 +67,7 @@ struct PlacementFact {
   std::vector<std::string> locations;
 };
 
-// The node that the workload goes to, according to its enrolment and its newest accepted evidence.
+// The node that the workload goes to, by its enrolment and its newest accepted evidence.
 struct NodeFact {
   std::string name;
   Timestamp enrolled_at;
@@ -83,6 +83,7 @@ struct NodeFact {
   std::optional<DocumentId> appraisal_policy;  // digest of the appraisal policy that was applied
   bool appraisal_current = false;              // appraisal_policy and collateral are still in force
   std::string appraisal_error;                 // error code if refused at present; empty: accepted
+  MatchedReferences matched{};                 // which reference values matched
 };
 
 // The newest report of the node about the artifact, for one scope and one place. A report is a
@@ -241,11 +242,9 @@ inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 // Writes the canonical document of the facts, which is stored for replay. Public keys are left out;
 // ids, algorithms, identities, purposes, roles, validity and revocation of keys are included. The
 // order of manifests, statements, placements, signers, roles, locations and reports does not change
-// the document. The document has no member for an absent name, an absent node or an empty list of
-// reports.
+// the document. There is no member for an absent name, an absent node or an empty list of reports.
 [[nodiscard]] Json to_json(const Facts& facts);
-// Parses the document that to_json() wrote, for replay. Errors: unknown-member; schema-violation;
-// those of the parsers of single values. Error::where is the place in the document.
+// Parses what to_json() wrote. Errors: unknown-member; schema-violation; those of parsers of values.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
 
 }  // namespace assay::policy

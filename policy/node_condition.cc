@@ -37,6 +37,7 @@ Json evidence_of(const NodeFact& node, Timestamp now) {
   if (!node.appraisal_error.empty()) {
     evidence["error"] = node.appraisal_error;
   }
+  put_matched(node.matched, evidence);
   return evidence;
 }
 

@@ -56,6 +56,7 @@ class Examined {
     if (!fact_.error_now.empty()) {
       json["error_now"] = fact_.error_now;
     }
+    put_matched(fact_.matched, json);
     for (const Reason code : failed_) {
       json["failed"].push_back(info(code).code);
     }

@@ -75,14 +75,16 @@ Json to_json(const StageEvidenceFact& evidence) {
   }
   put(json, "appraisal", evidence.appraisal);
   put(json, "policy", evidence.appraisal_policy);
+  put_matched(evidence.matched, json);
   return json;
 }
 
 Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where,
-                          {"key", "type", "accepted_at", "anchor_is_vendor", "then", "now",
-                           "current", "has_reference_values"},
-                          {"made_after", "anchor", "measurements", "appraisal", "policy"}));
+  ASSAY_TRY(check_members(
+      json, where,
+      {"key", "type", "accepted_at", "anchor_is_vendor", "then", "now", "current",
+       "has_reference_values"},
+      {"made_after", "anchor", "measurements", "appraisal", "policy", "reference_values"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(KeyId key, in.parsed("key", KeyId::parse));
   ASSAY_ASSIGN(std::string type, in.text("type"));
@@ -100,10 +102,41 @@ Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) 
   }
   ASSAY_ASSIGN(fact.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
   ASSAY_ASSIGN(fact.appraisal_policy, in.parsed_if_there("policy", DocumentId::parse));
+  ASSAY_ASSIGN(fact.matched, read_matched(json, where));
   return fact;
 }
 
 }  // namespace
+
+void put_matched(const MatchedReferences& matched, Json& json) {
+  if (!matched.empty()) {
+    json["reference_values"] = matched;
+  }
+}
+
+Result<MatchedReferences> read_matched(const Json& json, const std::string& where) {
+  MatchedReferences matched;
+  const auto member = json.find("reference_values");
+  if (member == json.end()) {
+    return matched;
+  }
+  const std::string place = where + "/reference_values";
+  if (!member->is_object() || member->empty()) {
+    return violation("this must be an object with members", place);
+  }
+  for (const auto& [measurement, names] : member->items()) {
+    if (!names.is_array() || names.empty()) {
+      return violation("this must be a list of names", place + "/" + measurement);
+    }
+    for (const Json& name : names) {
+      if (!name.is_string()) {
+        return violation("this must be a string", place + "/" + measurement);
+      }
+      matched[measurement].push_back(name.get<std::string>());
+    }
+  }
+  return matched;
+}
 
 void put_stage_evidence(const std::vector<StageEvidenceFact>& evidence, Json& statement) {
   std::vector<Json> list;

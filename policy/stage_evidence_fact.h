@@ -15,6 +15,14 @@
 
 namespace assay::policy {
 
+// Which reference values matched: by measurement ("mrtd"), the names of the sources of the value:
+// "appraisal", or the name of an imported set (schemas/reference_values.h).
+using MatchedReferences = std::map<std::string, std::vector<std::string>>;
+// Adds the member "reference_values" unless there are none.
+void put_matched(const MatchedReferences& matched, Json& json);
+// Parses what put_matched() wrote. Errors: schema-violation, with the place below `where`.
+[[nodiscard]] Result<MatchedReferences> read_matched(const Json& json, const std::string& where);
+
 struct StageEvidenceFact {
   KeyId key;              // the key that signed statement and evidence
   std::string type;       // "tdx"
@@ -35,6 +43,7 @@ struct StageEvidenceFact {
   std::map<std::string, std::string> measurements{};  // "mrtd", "rtmr0"...: lowercase hex
   std::optional<DocumentId> appraisal{};              // the newest result
   std::optional<DocumentId> appraisal_policy{};       // digest of the appraisal policy applied
+  MatchedReferences matched{};                        // in the newest appraisal
   bool operator==(const StageEvidenceFact&) const = default;
 };
 

@@ -166,7 +166,25 @@ Json to_json(const TrustOperation& operation) {
   if (const auto* withdraw = std::get_if<WithdrawStatement>(&operation)) {
     return {{"withdraw_statement", to_json(withdraw->withdrawal)}};
   }
+  if (const auto* put = std::get_if<PutReferenceValues>(&operation)) {
+    return {{"put_reference_values", to_json(*put)}};
+  }
+  if (const auto* remove = std::get_if<RemoveReferenceValues>(&operation)) {
+    return {{"remove_reference_values", to_json(*remove)}};
+  }
   return {{"remove_principal", {{"name", std::get<RemovePrincipal>(operation).name}}}};
+}
+
+Result<TrustOperation> read_reference_operation(const Json& json) {
+  const auto put = json.find("put_reference_values");
+  if (put == json.end()) {
+    return read_remove_reference_values(json["remove_reference_values"]);
+  }
+  auto values = read_put_reference_values(*put);
+  if (!values) {
+    return members::under("/put_reference_values", std::move(values).error());
+  }
+  return *std::move(values);
 }
 
 Result<TrustOperation> read_operation(const Json& json) {
@@ -217,6 +235,9 @@ Result<TrustOperation> read_operation(const Json& json) {
       return members::under("/withdraw_statement", std::move(withdrawal).error());
     }
     return WithdrawStatement{*std::move(withdrawal)};
+  }
+  if (json.contains("put_reference_values") || json.contains("remove_reference_values")) {
+    return read_reference_operation(json);
   }
   const Json none = Json::object();
   return RemovePrincipal{members::text(members::child(json, "remove_principal", none), "name")};
@@ -349,6 +370,17 @@ Json to_json(const Appraisal& appraisal) {
     json["dangerous_allow_missing_reference_values"] = true;
   }
   return json;
+}
+
+Result<std::string> appraisal_in_full(const Appraisal& appraisal) {
+  Json json = to_json(appraisal);
+  for (const ImportedSet& set : appraisal.imported) {
+    json["imported"].push_back(to_json(set));
+  }
+  if (!appraisal.constrained.empty()) {
+    json["constrained"] = appraisal.constrained;
+  }
+  return canonical_json(json);
 }
 
 Result<Appraisal> appraisal_from_json(const Json& json) {

@@ -13,6 +13,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/core/signer.h"
+#include "schemas/reference_values.h"
 #include "schemas/registration.h"
 #include "schemas/roles.h"
 #include "schemas/withdrawal.h"
@@ -113,8 +114,15 @@ struct Appraisal {
   // for stages without an appraisal of their own, and for statements without a stage. Empty: the
   // evidence of nodes.
   std::string stage{};
+  // Imported values that count beside those of `policy`, and the measurements that are constrained
+  // even when no value is left for them. Only the trust state sets these two; no document has them.
+  std::vector<ImportedSet> imported{};
+  std::vector<std::string> constrained{};
   bool operator==(const Appraisal&) const = default;
 };
+// Returns the canonical JSON over which the id of an appraisal in force is computed: to_json(), and
+// what was imported.
+[[nodiscard]] Result<std::string> appraisal_in_full(const Appraisal& appraisal);
 // Returns the name under which the appraisal is stored: "tdx", or "tdx/train" with a stage.
 [[nodiscard]] std::string appraisal_name(std::string_view evidence_type, std::string_view stage);
 struct PutAppraisal {
@@ -137,9 +145,9 @@ struct RemoveRegistration {
 struct WithdrawStatement {
   Withdrawal withdrawal;
 };
-using TrustOperation =
-    std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal, RevokeNode,
-                 PutRegistration, RemoveRegistration, WithdrawStatement>;
+using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
+                                    RevokeNode, PutRegistration, RemoveRegistration,
+                                    WithdrawStatement, PutReferenceValues, RemoveReferenceValues>;
 
 // A change that is applied as a whole or not at all. `sequence` is the resulting trust epoch
 // (current + 1), so that a signed change cannot be replayed.

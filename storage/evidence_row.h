@@ -34,6 +34,9 @@ struct EvidenceRow {
   // What the service keeps of evidence for a statement (server/service/nodes/stage_evidence.h);
   // null for the evidence of nodes.
   Json stage{};
+  // Which reference values matched: by measurement, a list of the names of their sources
+  // (AppraisedEvidence in attestation/evidence_verifier.h). Empty when refused.
+  Json matched = Json::object();
 };
 
 // Returns the subject of evidence of this type, with which `key` shows where it signed `statement`:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "schemas/core/sha.h"
 
@@ -123,7 +124,36 @@ Status Governance::remove_principal(const std::string& name) {
 }
 
 Status Governance::put_appraisal(const Appraisal& appraisal) {
-  appraisals_.insert_or_assign(appraisal_name(appraisal.evidence_type, appraisal.stage), appraisal);
+  const std::string name = appraisal_name(appraisal.evidence_type, appraisal.stage);
+  appraisals_.insert_or_assign(name, appraisal);
+  return compose(name);
+}
+
+Status Governance::put_reference_tag(const ReferenceTag& tag) {
+  reference_tags_.insert_or_assign({tag.appraisal, tag.tag_id}, tag);
+  return compose(tag.appraisal);
+}
+
+// A tag that was removed brings no values, and constrains all the same.
+Status Governance::compose(const std::string& appraisal) {
+  const auto own = appraisals_.find(appraisal);
+  if (own == appraisals_.end()) {
+    return fail(ErrorCode::kNotFound, "no appraisal is stored under this name", appraisal);
+  }
+  Appraisal whole = own->second;
+  std::set<std::string> constrained;
+  for (auto it = reference_tags_.lower_bound({appraisal, {}});
+       it != reference_tags_.end() && it->first.first == appraisal; ++it) {
+    const ReferenceTag& tag = it->second;
+    constrained.insert(tag.constrains.begin(), tag.constrains.end());
+    if (tag.removed.empty()) {
+      whole.imported.insert(whole.imported.end(), tag.sets.begin(), tag.sets.end());
+    }
+  }
+  whole.constrained.assign(constrained.begin(), constrained.end());
+  ASSAY_ASSIGN(const std::string text, appraisal_in_full(whole));
+  in_force_.insert_or_assign(appraisal,
+                             std::pair(std::move(whole), DocumentId(sha256(as_bytes(text)))));
   return {};
 }
 
@@ -194,20 +224,27 @@ Result<Principal> Governance::principal_by(const Credential& credential) const {
 }
 
 Result<Appraisal> Governance::appraisal(const std::string& evidence_type) const {
-  const auto found = appraisals_.find(evidence_type);
-  if (found == appraisals_.end()) {
+  const auto found = in_force_.find(evidence_type);
+  if (found == in_force_.end()) {
     return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
                 evidence_type);
   }
-  return found->second;
+  return found->second.first;
 }
 
 std::vector<Appraisal> Governance::appraisals() const { return values<Appraisal>(appraisals_); }
 
 Result<DocumentId> Governance::appraisal_id(const std::string& evidence_type) const {
-  ASSAY_ASSIGN(const Appraisal found, appraisal(evidence_type));
-  ASSAY_ASSIGN(Digest digest, digest_of(to_json(found)));
-  return DocumentId(std::move(digest));
+  const auto found = in_force_.find(evidence_type);
+  if (found == in_force_.end()) {
+    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
+                evidence_type);
+  }
+  return found->second.second;
+}
+
+std::vector<ReferenceTag> Governance::reference_tags() const {
+  return values<ReferenceTag>(reference_tags_);
 }
 
 Result<Registration> Governance::registration_of(const std::string& node) const {
@@ -254,6 +291,7 @@ Result<GovernanceDigests> Governance::digests() const {
                                         {"keys", list_of(keys_)},
                                         {"principals", list_of(principals_)},
                                         {"appraisals", list_of(appraisals_)},
+                                        {"reference_values", list_of(reference_tags_)},
                                         {"registrations", list_of(registrations_)},
                                         {"revoked_nodes", std::move(revoked)},
                                         {"withdrawals", list_of(withdrawn_)}}));
@@ -270,8 +308,9 @@ Result<GovernanceDigests> Governance::digests() const {
 }
 
 bool Governance::empty() const {
-  return keys_.empty() && principals_.empty() && appraisals_.empty() && registrations_.empty() &&
-         revoked_nodes_.empty() && withdrawn_.empty() && policies_.empty() && epochs_ == Epochs();
+  return keys_.empty() && principals_.empty() && appraisals_.empty() && reference_tags_.empty() &&
+         registrations_.empty() && revoked_nodes_.empty() && withdrawn_.empty() &&
+         policies_.empty() && epochs_ == Epochs();
 }
 
 }  // namespace assay::storage

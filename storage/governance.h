@@ -74,6 +74,8 @@ class Governance {
   [[nodiscard]] Status put_principal(const Principal& principal);
   [[nodiscard]] Status remove_principal(const std::string& name);
   [[nodiscard]] Status put_appraisal(const Appraisal& appraisal);
+  // Inserts or replaces the tag of this appraisal and id. Errors: not-found without the appraisal.
+  [[nodiscard]] Status put_reference_tag(const ReferenceTag& tag);
   [[nodiscard]] Status put_registration(const Registration& registration);
   [[nodiscard]] Status remove_registration(const std::string& id);
   [[nodiscard]] Status set_epochs(const Epochs& epochs);
@@ -86,8 +88,11 @@ class Governance {
   [[nodiscard]] std::vector<TrustedKey> keys() const;
   [[nodiscard]] std::vector<Principal> principals() const;
   [[nodiscard]] Result<Principal> principal_by(const Credential& credential) const;
+  // Returns the appraisal with what its reference tags add.
   [[nodiscard]] Result<Appraisal> appraisal(const std::string& evidence_type) const;
+  // Returns the appraisals as they were put.
   [[nodiscard]] std::vector<Appraisal> appraisals() const;
+  [[nodiscard]] std::vector<ReferenceTag> reference_tags() const;
   [[nodiscard]] Result<DocumentId> appraisal_id(const std::string& evidence_type) const;
   [[nodiscard]] Result<Registration> registration_of(const std::string& node) const;
   [[nodiscard]] std::vector<Registration> registrations() const;
@@ -108,12 +113,17 @@ class Governance {
   void set_head(ChainHead head) { head_ = std::move(head); }
 
  private:
+  [[nodiscard]] Status compose(const std::string& appraisal);
+
   using CredentialKey = std::pair<CredentialKind, Digest>;
 
   std::map<KeyId, TrustedKey> keys_;
   std::map<std::string, Principal> principals_;
   std::map<CredentialKey, std::string> owners_;  // principal of each credential
   std::map<std::string, Appraisal> appraisals_;
+  std::map<std::pair<std::string, std::string>, ReferenceTag> reference_tags_;
+  // Appraisals with what was imported, and the ids of both: evidence is compared with them often.
+  std::map<std::string, std::pair<Appraisal, DocumentId>> in_force_;
   std::map<std::string, Registration> registrations_;
   std::map<std::string, Revocation> revoked_nodes_;
   std::map<StatementId, Withdrawn> withdrawn_;

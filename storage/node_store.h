@@ -181,8 +181,11 @@ class NodeReads {
 
   // Returns the appraisal with this name (appraisal_name() in schemas/trust.h). Errors: not-found
   // when no such appraisal was put.
+  // What was imported is in it, and in no result of appraisals().
   [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& name) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
+  // Returns the tags of all appraisals, removed ones too, ascending by appraisal and id.
+  [[nodiscard]] virtual Result<std::vector<ReferenceTag>> reference_tags() = 0;
   // Returns the SHA-256 of the canonical form of what appraisal() returns. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& name) = 0;
 
@@ -226,6 +229,8 @@ class NodeWrites {
                                            const DocumentId& document) = 0;
   // Stores an appraisal. Evidence becomes stale until put_evidence() stores its row again.
   [[nodiscard]] virtual Status put_appraisal(const Appraisal& appraisal) = 0;
+  // Inserts or replaces a tag; makes evidence stale as put_appraisal() does. Errors: not-found.
+  [[nodiscard]] virtual Status put_reference_tag(const ReferenceTag& tag) = 0;
   // Inserts or replaces the row of a subject. The evidence is no longer stale afterwards.
   [[nodiscard]] virtual Status put_evidence(const EvidenceRow& row) = 0;
   // Removes the row of a subject. Changes nothing when there is none.

@@ -10,6 +10,7 @@ namespace assay::attestation {
 namespace {
 
 constexpr std::size_t kScalarBytes = kRawSignatureBytes / 2;
+constexpr std::size_t kP384ScalarBytes = 48;
 
 // Appends the DER INTEGER of a big-endian scalar; false for zero.
 bool append_integer(ByteView scalar, Bytes& out) {
@@ -36,31 +37,47 @@ bool write(const BIGNUM* number, std::span<std::uint8_t> out) {
 
 }  // namespace
 
-// At most 70 bytes of content, so one length byte does.
-Bytes der_signature(ByteView raw) {
-  if (raw.size() != kRawSignatureBytes) {
+// At most 102 bytes of content, so one length byte does.
+Bytes der_signature(ByteView raw, std::size_t scalar_bytes) {
+  const bool known = scalar_bytes == kScalarBytes || scalar_bytes == kP384ScalarBytes;
+  if (!known || raw.size() != 2 * scalar_bytes) {
     return {};
   }
   Bytes out = {0x30, 0};
-  out.reserve(2 + 2 * (kScalarBytes + 3));
-  if (!append_integer(raw.first(kScalarBytes), out) ||
-      !append_integer(raw.last(kScalarBytes), out)) {
+  out.reserve(2 + 2 * (scalar_bytes + 3));
+  if (!append_integer(raw.first(scalar_bytes), out) ||
+      !append_integer(raw.last(scalar_bytes), out)) {
     return {};
   }
   out[1] = static_cast<std::uint8_t>(out.size() - 2);
   return out;
 }
 
-std::optional<RawSignature> raw_signature(ByteView der) {
+Bytes raw_signature(ByteView der, std::size_t scalar_bytes) {
+  if (scalar_bytes != kScalarBytes && scalar_bytes != kP384ScalarBytes) {
+    return {};
+  }
   const ErrorQueueGuard guard;
   const unsigned char* next = der.data();
   const EcdsaSignatureHandle parsed(d2i_ECDSA_SIG(nullptr, &next, static_cast<long>(der.size())));
-  RawSignature raw{};
+  Bytes raw(2 * scalar_bytes);
   if (parsed == nullptr || next != der.data() + der.size() ||
-      !write(ECDSA_SIG_get0_r(parsed.get()), std::span(raw).first<kScalarBytes>()) ||
-      !write(ECDSA_SIG_get0_s(parsed.get()), std::span(raw).last<kScalarBytes>())) {
+      !write(ECDSA_SIG_get0_r(parsed.get()), std::span(raw).first(scalar_bytes)) ||
+      !write(ECDSA_SIG_get0_s(parsed.get()), std::span(raw).last(scalar_bytes))) {
+    return {};
+  }
+  return raw;
+}
+
+Bytes der_signature(ByteView raw) { return der_signature(raw, kScalarBytes); }
+
+std::optional<RawSignature> raw_signature(ByteView der) {
+  const Bytes bytes = raw_signature(der, kScalarBytes);
+  RawSignature raw{};
+  if (bytes.size() != raw.size()) {
     return std::nullopt;
   }
+  std::ranges::copy(bytes, raw.begin());
   return raw;
 }
 

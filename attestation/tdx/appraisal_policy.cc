@@ -105,6 +105,13 @@ std::string_view name(Reference reference) {
   return kReferenceNames[std::to_underlying(reference)];
 }
 
+std::optional<Reference> reference_from(std::string_view name) {
+  const auto found = std::ranges::find(kReferenceNames, name);
+  return found == kReferenceNames.end()
+             ? std::nullopt
+             : std::optional(static_cast<Reference>(found - kReferenceNames.begin()));
+}
+
 const Measurement& measurement(const TdReport& report, Reference reference) {
   switch (reference) {
     case Reference::kMrtd:
@@ -131,6 +138,13 @@ const Measurement& measurement(const TdReport& report, Reference reference) {
 
 const References& AppraisalPolicy::references(Reference reference) const {
   return reference_values[std::to_underlying(reference)];
+}
+
+bool AppraisalPolicy::constrains(Reference reference) const {
+  const std::size_t index = std::to_underlying(reference);
+  return constrained[index] || !reference_values[index].empty() ||
+         std::ranges::any_of(
+             imported, [index](const ReferenceSet& set) { return !set.values[index].empty(); });
 }
 
 Result<AppraisalPolicy> parse_appraisal_policy(const Json& json) {
@@ -199,7 +213,7 @@ Json to_json(const AppraisalPolicy& policy) {
 std::vector<std::string> not_constrained(const AppraisalPolicy& policy) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kReferenceCount; ++i) {
-    if (policy.reference_values[i].empty()) {
+    if (!policy.constrains(static_cast<Reference>(i))) {
       names.emplace_back(kReferenceNames[i]);
     }
   }
@@ -212,7 +226,7 @@ std::vector<std::string> not_constrained(const AppraisalPolicy& policy) {
 Outcome require_reference_values(const AppraisalPolicy& policy) {
   for (const Reference reference :
        {Reference::kMrtd, Reference::kRtmr0, Reference::kRtmr1, Reference::kRtmr2}) {
-    if (policy.references(reference).empty()) {
+    if (!policy.constrains(reference)) {
       return reject(TdxError::kReferenceValuesMissing, "reference values of mrtd, rtmr0-2",
                     "none of " + std::string(name(reference)));
     }

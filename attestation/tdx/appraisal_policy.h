@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "attestation/tdx/error.h"
 #include "attestation/tdx/quote_parse.h"
 #include "attestation/tdx/tcb_status.h"
+#include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
 
@@ -34,8 +36,17 @@ enum class Reference : std::uint8_t {
 inline constexpr std::size_t kReferenceCount = 9;
 // Returns "mrtd", "rtmr0" and so on.
 [[nodiscard]] std::string_view name(Reference reference);
+[[nodiscard]] std::optional<Reference> reference_from(std::string_view name);
 // Returns the register of `report` that `reference` is about. Borrowed from `report`.
 [[nodiscard]] const Measurement& measurement(const TdReport& report, Reference reference);
+
+// Imported values that belong together (attestation/tdx/reference_values.h).
+struct ReferenceSet {
+  std::string name;
+  std::array<References, kReferenceCount> values;  // empty: the set says nothing of it
+  std::optional<Timestamp> not_before{};
+  std::optional<Timestamp> not_after{};
+};
 
 struct AppraisalPolicy {
   std::vector<TcbStatus> accept_tcb_status = {TcbStatus::kUpToDate};
@@ -48,6 +59,10 @@ struct AppraisalPolicy {
   bool require_sept_ve_disable = true;
   bool allow_service_td = false;
   std::array<References, kReferenceCount> reference_values;
+  // What was imported beside them, and what is constrained even when no value is left for it. No
+  // JSON of a policy has these two.
+  std::vector<ReferenceSet> imported;
+  std::array<bool, kReferenceCount> constrained{};
   // PPIDs or platform instance ids of the allowed platforms; empty: not constrained.
   std::vector<std::array<std::uint8_t, 16>> platform_allow_list;
   bool require_event_log = false;  // true: evidence without an event log is refused
@@ -56,6 +71,8 @@ struct AppraisalPolicy {
   bool require_event_log_rtmr3 = false;
 
   [[nodiscard]] const References& references(Reference reference) const;
+  // Returns true when not every value of this measurement is accepted.
+  [[nodiscard]] bool constrains(Reference reference) const;
 };
 
 // Parses a policy. Every member is optional. "Revoked" can never be accepted, and an empty
@@ -64,7 +81,7 @@ struct AppraisalPolicy {
 [[nodiscard]] Result<AppraisalPolicy> parse_appraisal_policy(const Json& json);
 [[nodiscard]] Json to_json(const AppraisalPolicy& policy);
 
-// Returns the names of the members that are empty lists and therefore constrain nothing.
+// Returns the names of the members that constrain nothing.
 [[nodiscard]] std::vector<std::string> not_constrained(const AppraisalPolicy& policy);
 
 // Checks that MRTD and RTMR0 to RTMR2 are constrained, because a TD that an attacker rents is

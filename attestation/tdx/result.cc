@@ -97,6 +97,14 @@ Json platform_json(const std::optional<PlatformIdentity>& platform) {
           {"pck_certificate", text_or_null(platform->pck_certificate)}};
 }
 
+Json matched_json(const std::vector<MatchedReference>& matched) {
+  Json json = Json::object();
+  for (const MatchedReference& one : matched) {
+    json[std::string(name(one.reference))].push_back(one.source);
+  }
+  return json;
+}
+
 Json checks_json(const std::vector<Check>& checks) {
   Json json = Json::array();
   for (const Check& check : checks) {
@@ -137,6 +145,7 @@ Json to_json(const AppraisalResult& result) {
           {"report", result.body_type ? Json(name_of(*result.body_type)) : Json(nullptr)},
           {"tcb", tcb_json(result)},
           {"measurements", measurements_json(result)},
+          {"reference_values", matched_json(result.matched)},
           {"platform", platform_json(result.platform)},
           {"event_log", result.event_log ? to_json(*result.event_log) : Json(nullptr)},
           {"valid_from", time_or_null(result.valid_from)},

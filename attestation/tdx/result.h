@@ -13,6 +13,7 @@
 #include "attestation/tdx/error.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/tdx/quote_parse.h"
+#include "attestation/tdx/reference_values.h"
 #include "attestation/tdx/tcb_evaluate.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/digest.h"
@@ -74,7 +75,8 @@ struct AppraisalResult {
   std::optional<Timestamp> valid_until;
 
   std::vector<Check> checks;
-  std::vector<std::string> not_constrained;  // policy members that are empty lists
+  std::vector<MatchedReference> matched;     // reference values; empty until all have passed
+  std::vector<std::string> not_constrained;  // policy members that constrain nothing
   std::optional<Digest> anchor;
   bool anchor_is_intel = false;
   std::optional<Digest> collateral;

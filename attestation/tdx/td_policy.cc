@@ -28,14 +28,6 @@ std::uint64_t to_number(const Bits64& bits) {
 
 bool is_zero(const Measurement& measurement) { return measurement == Measurement{}; }
 
-TdxError mismatch_of(Reference reference) {
-  return static_cast<TdxError>(std::to_underlying(TdxError::kTdMrtdMismatch) +
-                               std::to_underlying(reference));
-}
-static_assert(std::to_underlying(TdxError::kTdRtmr3Mismatch) ==
-                  std::to_underlying(TdxError::kTdMrtdMismatch) + kReferenceCount - 1,
-              "errors and references are in the same order");
-
 bool is_accepted(const AppraisalPolicy& policy, TcbStatus status) {
   return std::ranges::find(policy.accept_tcb_status, status) != policy.accept_tcb_status.end();
 }
@@ -82,18 +74,6 @@ Outcome check_service_td(const TdReport& report, const AppraisalPolicy& policy) 
     if (!is_zero(*hash)) {
       return reject(TdxError::kTdServiceTdPresent, "no service TD", hex_encode(*hash));
     }
-  }
-  return {};
-}
-
-Outcome check_reference(const TdReport& report, const AppraisalPolicy& policy,
-                        Reference reference) {
-  const References& allowed = policy.references(reference);
-  const Measurement& actual = measurement(report, reference);
-  if (!allowed.empty() && std::ranges::find(allowed, actual) == allowed.end()) {
-    return reject(mismatch_of(reference),
-                  "one of " + std::to_string(allowed.size()) + " reference values",
-                  hex_encode(actual));
   }
   return {};
 }

@@ -18,11 +18,6 @@ namespace assay::attestation::tdx {
 // TD_SERVICE_TD_PRESENT.
 [[nodiscard]] Outcome check_service_td(const TdReport& report, const AppraisalPolicy& policy);
 
-// Checks one measurement against the policy. An empty list allows every value. Errors:
-// TD_MRTD_MISMATCH and so on.
-[[nodiscard]] Outcome check_reference(const TdReport& report, const AppraisalPolicy& policy,
-                                      Reference reference);
-
 // Checks the platform against the policy. An empty list allows every platform. Errors:
 // PLATFORM_NOT_ALLOWED.
 [[nodiscard]] Outcome check_platform(const PlatformIdentity& platform,

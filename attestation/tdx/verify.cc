@@ -8,6 +8,7 @@
 #include "attestation/tdx/ecdsa.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/tdx/pck_chain.h"
+#include "attestation/tdx/reference_values.h"
 #include "attestation/tdx/td_policy.h"
 #include "schemas/core/sha.h"
 
@@ -307,18 +308,23 @@ bool Verification::appraise() {
 }
 
 bool Verification::appraise_references() {
+  const ReferenceMatch match(quote_.report, context_.policy, context_.now);
   for (std::size_t i = 0; i < kReferenceCount; ++i) {
     const auto reference = static_cast<Reference>(i);
-    auto outcome = plain(check_reference(quote_.report, context_.policy, reference));
+    auto outcome = plain(match.check(reference));
     if (outcome) {
       outcome->actual = hex_encode(measurement(quote_.report, reference));
-      if (context_.policy.references(reference).empty()) {
+      if (!context_.policy.constrains(reference)) {
         outcome->outcome = CheckOutcome::kNotConstrained;
       }
     }
     if (!step(name(reference), "policy reference_values", std::move(outcome))) {
       return false;
     }
+  }
+  result_.matched = match.matched();
+  if (const auto until = match.valid_until(); until) {
+    result_.valid_until = std::min(*result_.valid_until, *until);
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/review/reference_values.h"
 #include "cli/review/review.h"
 #include "cli/review/text.h"
 #include "schemas/roles.h"
@@ -319,6 +320,59 @@ void review_other(const Operation& operation, const std::string& name) {
   }
 }
 
+// --- reference values
+
+std::string target_of(const Json& value) {
+  return appraisal_name(text_of(value, "evidence_type"), text_of(value, "stage"));
+}
+
+void review_references(const Operation& operation) {
+  const std::string target = target_of(operation.value);
+  operation.say("import reference values for evidence of " + quoted(Json(target)) + ":");
+  const auto bytes = base64_decode(text_of(operation.value, "document"));
+  const auto document =
+      bytes ? attestation::corim::read_reference_document(*bytes) : std::unexpected(bytes.error());
+  if (!document) {
+    operation.flag("the reference values cannot be read: " + document.error().detail);
+    return;
+  }
+  for (const std::string& line : describe_references(*document)) {
+    operation.say("    " + line);
+  }
+  if (!document->envelope) {
+    operation.flag("nobody signed these reference values: who signs this change vouches for them");
+  }
+  const Json* trust = operation.known();
+  if (trust == nullptr || !trust->contains("reference_values")) {
+    return;
+  }
+  Json in_force = Json::array();
+  for (const Json& tag : list_of(*trust, "reference_values")) {
+    if (text_of(tag, "appraisal") == target) {
+      in_force.push_back(tag);
+    }
+  }
+  for (const ReferenceChange& change :
+       compare_references(tags_json(*document, target), in_force, constrained_in(*trust, target))) {
+    const std::string place = "tag[" + change.tag_id + "]." + change.measurement + "[]";
+    for (const std::string& value : change.added) {
+      operation.change(place, nullptr, value, "machines with this measurement are accepted");
+    }
+    for (const std::string& value : change.removed) {
+      operation.change(place, value, nullptr, "");
+    }
+  }
+}
+
+void review_reference_removal(const Operation& operation) {
+  operation.say("reference values of the tag " + quoted(operation.value.value("tag_id", Json())) +
+                " for evidence of " + quoted(Json(target_of(operation.value))) +
+                " count no more: " + quoted(operation.value.value("reason", Json())));
+  if (operation.value.value("dangerous_unconstrain", Json(false)) == Json(true)) {
+    operation.flag("measurements that only this tag constrains are looked at no more");
+  }
+}
+
 void review_node(const Operation& operation) {
   operation.say(
       "revoke the node " + quoted(operation.value.value("node", Json())) +
@@ -326,13 +380,15 @@ void review_node(const Operation& operation) {
 }
 
 using Reviewer = void (*)(const Operation&);
-constexpr std::array<std::pair<std::string_view, Reviewer>, 6> kReviewers = {{
+constexpr std::array<std::pair<std::string_view, Reviewer>, 8> kReviewers = {{
     {"add_key", review_key},
     {"revoke_key", review_revocation},
     {"put_principal", review_principal},
     {"remove_principal", review_removal},
     {"put_appraisal", review_appraisal},
     {"revoke_node", review_node},
+    {"put_reference_values", review_references},
+    {"remove_reference_values", review_reference_removal},
 }};
 
 void check_sequence(const Json& document, const InForce& in_force, Review& review) {

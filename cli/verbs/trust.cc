@@ -37,7 +37,7 @@ Result<std::uint64_t> read_sequence(const Context& context, const TrustChangeFla
 }
 
 Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags) {
-  std::vector<TrustOperation> operations;
+  std::vector<TrustOperation> operations = flags.more;
   for (const std::string& path : flags.add_keys) {
     ASSAY_ASSIGN(TrustedKey key, read_trusted_key(path));
     operations.emplace_back(AddKey{std::move(key)});

@@ -7,6 +7,7 @@
 
 #include "cli/client/connect.h"
 #include "cli/command.h"
+#include "schemas/trust.h"
 
 namespace assay::cli {
 
@@ -22,7 +23,8 @@ struct TrustChangeFlags {
   std::vector<std::string> withdraw;              // ids of statements
   std::string withdraw_reason = "other";          // one of kWithdrawalReasons
   std::string reason;
-  std::string sequence;  // number or "auto"
+  std::vector<TrustOperation> more;  // of verbs that make their own
+  std::string sequence;              // number or "auto"
   std::string out;
   ConnectionFlags connection;
 };

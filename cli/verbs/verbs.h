@@ -18,6 +18,7 @@ void add_sign(const Command& root, Context& context);
 void add_review(const Command& root, Context& context);
 void add_key(const Command& root, Context& context);
 void add_trust(const Command& root, Context& context);
+void add_refvalues(const Command& root, Context& context);
 void add_token(const Command& root, Context& context);
 void add_push(const Command& root, Context& context);
 void add_release(const Command& root, Context& context);

@@ -48,6 +48,11 @@ Result<Response> get_trust(Api& api, const Call& call) {
     for (const Appraisal& appraisal : appraisals) {
       body["appraisals"].push_back(to_json(appraisal));
     }
+    ASSAY_ASSIGN(const auto tags, snapshot->reference_tags());
+    body["reference_values"] = Json::array();
+    for (const ReferenceTag& tag : tags) {
+      body["reference_values"].push_back(to_json(tag));
+    }
     ASSAY_ASSIGN(const auto registrations, snapshot->registrations());
     body["registrations"] = Json::array();
     for (const Registration& registration : registrations) {

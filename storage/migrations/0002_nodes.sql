@@ -180,6 +180,15 @@ CREATE TABLE appraisals (
   body TEXT NOT NULL
 ) STRICT;
 
+-- What was imported beside the reference values of an appraisal; removed tags stay, because their
+-- versions do not come back.
+CREATE TABLE reference_values (
+  appraisal TEXT NOT NULL,
+  tag_id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (appraisal, tag_id)
+) STRICT, WITHOUT ROWID;
+
 -- `collateral`: the newest that was seen with this value.
 CREATE TABLE high_waters (
   name TEXT NOT NULL PRIMARY KEY,
@@ -205,7 +214,8 @@ CREATE TABLE evidence (
   anchor_is_vendor INTEGER NOT NULL CHECK (anchor_is_vendor IN (0, 1)),
   marks TEXT NOT NULL,
   seen INTEGER NOT NULL CHECK (seen >= 0),
-  stage TEXT NOT NULL
+  stage TEXT NOT NULL,
+  matched TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX evidence_by_seen ON evidence (seen, subject);
 
@@ -236,6 +246,8 @@ CREATE TRIGGER jobs_keep_delete BEFORE DELETE ON jobs
 BEGIN SELECT RAISE(ABORT, 'jobs are kept'); END;
 CREATE TRIGGER outlines_keep_update BEFORE UPDATE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
+CREATE TRIGGER reference_values_keep_delete BEFORE DELETE ON reference_values
+BEGIN SELECT RAISE(ABORT, 'tags are kept'); END;
 CREATE TRIGGER outlines_keep_delete BEFORE DELETE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
 CREATE TRIGGER high_waters_never_fall BEFORE UPDATE ON high_waters WHEN NEW.value < OLD.value

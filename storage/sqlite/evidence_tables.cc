@@ -41,6 +41,7 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Digest appraisal, query.digest(8));
   ASSAY_ASSIGN(Json marks, json_column(query, 13));
   ASSAY_ASSIGN(Json stage, json_column(query, 15));
+  ASSAY_ASSIGN(Json matched, json_column(query, 16));
   std::optional<Anchor> anchor;
   if (!query.is_null(11)) {
     ASSAY_ASSIGN(anchor, Anchor::from_stored(query.view(11)));
@@ -59,7 +60,8 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
                      .anchor = std::move(anchor),
                      .anchor_is_vendor = query.integer(12) != 0,
                      .marks = std::move(marks),
-                     .stage = std::move(stage)};
+                     .stage = std::move(stage),
+                     .matched = std::move(matched)};
 }
 
 // Decisions about everything that the statement is about depend on its evidence.
@@ -116,6 +118,30 @@ Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
   ASSAY_TRY(connection.query(Sql::kAppraisalPut)
                 .bind(appraisal_name(appraisal.evidence_type, appraisal.stage))
+                .bind(body)
+                .run());
+  return raise_generation(connection);
+}
+
+Result<std::vector<ReferenceTag>> load_reference_tags(Connection& connection) {
+  std::vector<ReferenceTag> tags;
+  Query query = connection.query(Sql::kReferenceTagList);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return tags;
+    }
+    ASSAY_ASSIGN(const Json body, json_column(query, 0));
+    ASSAY_ASSIGN(ReferenceTag tag, reference_tag_from_json(body));
+    tags.push_back(std::move(tag));
+  }
+}
+
+Status put_reference_tag(Connection& connection, const ReferenceTag& tag) {
+  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(tag)));
+  ASSAY_TRY(connection.query(Sql::kReferenceTagPut)
+                .bind(tag.appraisal)
+                .bind(tag.tag_id)
                 .bind(body)
                 .run());
   return raise_generation(connection);
@@ -232,6 +258,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
   ASSAY_TRY(require_documents(connection, {row.evidence, row.appraisal}));
   ASSAY_ASSIGN(const std::string marks, canonical_json(row.marks));
   ASSAY_ASSIGN(const std::string stage, canonical_json(row.stage));
+  ASSAY_ASSIGN(const std::string matched, canonical_json(row.matched));
   ASSAY_ASSIGN(const std::uint64_t now, generation(connection));
   Query query = connection.query(Sql::kEvidencePut);
   query.bind(row.subject)
@@ -249,7 +276,8 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(row.anchor_is_vendor ? 1 : 0)
       .bind(marks)
       .bind(now)
-      .bind(stage);
+      .bind(stage)
+      .bind(matched);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));

@@ -15,6 +15,8 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
 [[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
+[[nodiscard]] Result<std::vector<ReferenceTag>> load_reference_tags(Connection& connection);
+[[nodiscard]] Status put_reference_tag(Connection& connection, const ReferenceTag& tag);
 
 [[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
                                                     const std::string& name);

@@ -74,6 +74,10 @@ Result<Governance> load_governance(Connection& connection) {
   for (const Appraisal& appraisal : appraisals) {
     ASSAY_TRY(rows.put_appraisal(appraisal));
   }
+  ASSAY_ASSIGN(const auto tags, load_reference_tags(connection));
+  for (const ReferenceTag& tag : tags) {
+    ASSAY_TRY(rows.put_reference_tag(tag));
+  }
   ASSAY_ASSIGN(const auto registrations, load_registrations(connection));
   for (const Registration& registration : registrations) {
     ASSAY_TRY(rows.put_registration(registration));
@@ -146,8 +150,8 @@ Status check_governance(const Governance& rows, const std::optional<ChainHead>& 
   ASSAY_ASSIGN(const GovernanceDigests digests, rows.digests());
   if (digests.trust != head->state.trust) {
     return fail(ErrorCode::kDataLoss,
-                std::string("the stored keys, principals, appraisals, registrations, "
-                            "revocations or withdrawals") +
+                std::string("the stored keys, principals, appraisals, reference values, "
+                            "registrations, revocations or withdrawals") +
                     kWhat,
                 "trust");
   }

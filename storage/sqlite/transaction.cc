@@ -164,6 +164,11 @@ Status SqliteTransaction::put_appraisal(const Appraisal& appraisal) {
   return sqlite::put_appraisal(connection(), appraisal);
 }
 
+Status SqliteTransaction::put_reference_tag(const ReferenceTag& tag) {
+  ASSAY_TRY(change().put_reference_tag(tag));
+  return sqlite::put_reference_tag(connection(), tag);
+}
+
 Status SqliteTransaction::put_evidence(const EvidenceRow& row) {
   return sqlite::put_evidence(connection(), row);
 }

@@ -53,6 +53,7 @@ class SqliteTransaction final : public Reading<Transaction> {
   Status remove_claim(const std::string& cluster, const std::string& name_space,
                       const std::string& name, const std::string& uid) override;
   Status put_appraisal(const Appraisal& appraisal) override;
+  Status put_reference_tag(const ReferenceTag& tag) override;
   Status put_evidence(const EvidenceRow& row) override;
   Status forget_evidence(const std::string& subject) override;
   Status put_registration(const Registration& registration) override;

@@ -465,6 +465,11 @@ Result<std::vector<Appraisal>> Reading<Base>::appraisals() {
 }
 
 template <typename Base>
+Result<std::vector<ReferenceTag>> Reading<Base>::reference_tags() {
+  return governance().reference_tags();
+}
+
+template <typename Base>
 Result<std::uint64_t> Reading<Base>::high_water(const std::string& name) {
   return load_high_water(connection_, name);
 }

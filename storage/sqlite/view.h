@@ -103,6 +103,7 @@ class Reading : public Base {
   Result<std::optional<LeafIndex>> newest_statement() final;
   Result<Appraisal> appraisal(const std::string& evidence_type) final;
   Result<std::vector<Appraisal>> appraisals() final;
+  Result<std::vector<ReferenceTag>> reference_tags() final;
   Result<DocumentId> appraisal_id(const std::string& evidence_type) final;
   Result<EvidenceRow> evidence(const std::string& subject) final;
   Result<std::vector<EvidenceRow>> stage_evidence(const StatementId& statement) final;

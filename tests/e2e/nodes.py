@@ -153,6 +153,10 @@ class NodeService(harness.Service):
         """A change of trust, signed by both operators."""
         self.run("assay", "trust", "change", *options, "--sequence", "auto",
                  "--out", "change.json", token="admin")
+        self.push_change()
+
+    def push_change(self):
+        """Signs change.json as both operators and submits it."""
         self.run("assay", "sign", "change.json", "--key", "keys/operator-1.pem",
                  "--key", "keys/operator-2.pem", "--out", "change.signed.json")
         self.run("assay", "trust", "push", "change.signed.json", token="admin")

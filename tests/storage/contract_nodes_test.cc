@@ -348,6 +348,35 @@ TEST_P(StoreContract, Appraisal_Put_ReplacesThatOfItsType) {
   EXPECT_EQ(snapshot()->appraisals(), (std::vector{other, tdx}));
 }
 
+TEST_P(StoreContract, ReferenceTag_WidensItsAppraisal_AndStaysInItsId) {
+  const Appraisal tdx{"tdx", Json::object(), {}, false};
+  ReferenceTag tag{"tdx", "acme/os", 2, DocumentId(digest_of("corim"))};
+  tag.sets = {{"acme/os@2:Intel TDX#1", {{"mrtd", {"00"}}}}};
+  tag.constrains = {"mrtd", "rtmr0"};
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_reference_tag(tag); }),
+            ErrorCode::kNotFound);
+  write([&](Transaction& t) { return t.put_appraisal(tdx); });
+  const DocumentId bare = *snapshot()->appraisal_id("tdx");
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_reference_tag(tag));
+    ASSAY_TRY(transaction.append(make_record("trust.changed")));
+    return {};
+  });
+  reopen();
+  EXPECT_EQ(snapshot()->reference_tags(), std::vector{tag});
+  EXPECT_EQ(snapshot()->appraisals(), std::vector{tdx}) << "as it was put";
+  EXPECT_EQ(snapshot()->appraisal("tdx")->imported, tag.sets);
+  EXPECT_EQ(snapshot()->appraisal("tdx")->constrained, tag.constrains);
+  const DocumentId widened = *snapshot()->appraisal_id("tdx");
+  EXPECT_NE(widened, bare);
+  tag.removed = "a hole";
+  write([&](Transaction& t) { return t.put_reference_tag(tag); });
+  EXPECT_TRUE(snapshot()->appraisal("tdx")->imported.empty());
+  EXPECT_EQ(snapshot()->appraisal("tdx")->constrained, tag.constrains);
+  EXPECT_NE(*snapshot()->appraisal_id("tdx"), widened);
+  EXPECT_NE(*snapshot()->appraisal_id("tdx"), bare);
+}
+
 TEST_P(StoreContract, HighWater_NeverFalls) {
   const auto raise = [&](const char* name, std::uint64_t value) {
     write([&](Transaction& t) { return t.raise_high_water(name, value, {}); });

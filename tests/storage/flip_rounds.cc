@@ -152,6 +152,7 @@ std::string text_of(const Document& document) {
 std::string text_of(const TrustedKey& key) { return to_json(key).dump(); }
 std::string text_of(const Principal& principal) { return to_json(principal).dump(); }
 std::string text_of(const Appraisal& appraisal) { return to_json(appraisal).dump(); }
+std::string text_of(const ReferenceTag& tag) { return to_json(tag).dump(); }
 std::string text_of(const Registration& registration) { return to_json(registration).dump(); }
 std::string text_of(const ActivePolicyRow& policy) {
   return policy.id.text() + policy.name + std::to_string(policy.version) +
@@ -300,6 +301,7 @@ void ask_lists(Snapshot& view, Asker& asker) {
   asker.note("keys", view.keys());
   asker.note("principals", view.principals());
   asker.note("appraisals", view.appraisals());
+  asker.note("reference values", view.reference_tags());
   asker.note("registrations", view.registrations());
   asker.note("policies", view.active_policies());
 }

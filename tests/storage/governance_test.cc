@@ -80,6 +80,11 @@ TEST_F(GovernanceTest, RowsChangedWhileStopped_RefuseTheStart) {
            "UPDATE active_policies SET version = 2",
            "DELETE FROM registrations",
            "DELETE FROM appraisals",
+           "INSERT INTO reference_values SELECT 'tdx', 'acme/os', "
+           "'{\"appraisal\":\"tdx\",\"constrains\":[],\"document\":\"sha256:' || hex(zeroblob(32)) "
+           "|| "
+           "'\",\"imported_at\":\"2026-01-01T00:00:00Z\",\"sets\":[],\"tag_id\":\"acme/os\","
+           "\"version\":1}'",
        }) {
     tamper(sql);
     EXPECT_EQ(open_error(), ErrorCode::kDataLoss) << sql;

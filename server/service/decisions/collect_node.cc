@@ -14,6 +14,7 @@
 #include "server/service/jobs/job_steps.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -34,6 +35,7 @@ void add_evidence(const Standing& standing, policy::NodeFact& fact) {
   fact.appraisal_policy = row.policy;
   fact.appraisal_current = standing.current;
   fact.appraisal_error = row.error;
+  fact.matched = matched_of(row);
 }
 
 // An enrolment that was ended is over.

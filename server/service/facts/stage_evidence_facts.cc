@@ -28,7 +28,8 @@ Result<std::vector<policy::StageEvidenceFact>> stage_evidence_facts(storage::Sna
                      .has_reference_values = stage.has_reference_values,
                      .measurements = std::move(stage.measurements),
                      .appraisal = row.appraisal,
-                     .appraisal_policy = row.policy});
+                     .appraisal_policy = row.policy,
+                     .matched = matched_of(row)});
   }
   return facts;
 }

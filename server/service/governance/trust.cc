@@ -13,6 +13,7 @@
 #include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/governance/reference_values.h"
 #include "server/service/governance/withdrawals.h"
 #include "server/service/job_bell.h"
 #include "server/service/nodes/registration.h"
@@ -106,8 +107,13 @@ class Applier {
  public:
   // `operators` are the identities that signed the change, ascending.
   Applier(const attestation::VerifierRegistry& verifiers, storage::Transaction& transaction,
-          storage::Epochs& epochs, const std::vector<std::string>& operators)
-      : verifiers_(verifiers), transaction_(transaction), epochs_(epochs), operators_(operators) {}
+          storage::Epochs& epochs, const std::vector<std::string>& operators,
+          const PreparedReferences& references)
+      : verifiers_(verifiers),
+        transaction_(transaction),
+        epochs_(epochs),
+        operators_(operators),
+        references_(references) {}
 
   Result<Json> operator()(const AddKey& operation) {
     ASSAY_TRY(check_key(operation.key));
@@ -137,7 +143,12 @@ class Applier {
     key.revoked = Revocation{transaction_.now(), operation.reason};
     ASSAY_TRY(transaction_.put_key(key));
     ++epochs_.trust.revocation;
-    return Json{{"op", "revoke-key"}, {"key_id", key.id.text()}, {"reason", operation.reason}};
+    ASSAY_ASSIGN(const auto ended, remove_references_of(transaction_, key.id));
+    Json summary = {{"op", "revoke-key"}, {"key_id", key.id.text()}, {"reason", operation.reason}};
+    if (!ended.empty()) {
+      summary["reference_values"] = ended;
+    }
+    return summary;
   }
 
   Result<Json> operator()(const PutPrincipal& operation) {
@@ -210,6 +221,14 @@ class Applier {
                 {"since", to_rfc3339(withdrawn.since)}};
   }
 
+  Result<Json> operator()(const PutReferenceValues& operation) {
+    return put_references(transaction_, operation, references_.at(&operation));
+  }
+
+  Result<Json> operator()(const RemoveReferenceValues& operation) {
+    return remove_references(transaction_, operation);
+  }
+
   // What follows from all operations together.
   Status settle() {
     return registrations_moved_ ? settle_registrations(transaction_, renewed_) : Status();
@@ -220,13 +239,15 @@ class Applier {
   storage::Transaction& transaction_;
   storage::Epochs& epochs_;
   const std::vector<std::string>& operators_;
+  const PreparedReferences& references_;
   bool registrations_moved_ = false;
   std::set<std::string> renewed_;
 };
 
 Result<Json> apply(const attestation::VerifierRegistry& verifiers,
                    storage::Transaction& transaction, const TrustChange& change,
-                   const std::vector<std::string>& operators, storage::Epochs& epochs) {
+                   const std::vector<std::string>& operators, const PreparedReferences& references,
+                   storage::Epochs& epochs) {
   if (change.sequence != epochs.trust.trust + 1) {
     return fail(ErrorCode::kTrustSequence,
                 "the change was made for trust epoch " + std::to_string(change.sequence) +
@@ -234,7 +255,7 @@ Result<Json> apply(const attestation::VerifierRegistry& verifiers,
   }
   epochs.trust.trust = change.sequence;
   Json operations = Json::array();
-  Applier applier(verifiers, transaction, epochs, operators);
+  Applier applier(verifiers, transaction, epochs, operators, references);
   for (const TrustOperation& operation : change.operations) {
     ASSAY_ASSIGN(Json summary, std::visit(applier, operation));
     operations.push_back(std::move(summary));
@@ -319,6 +340,8 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
                attestation::require_signers(verified.signatures, context, kTrustChangeThreshold,
                                             verified.now));
   const std::vector<std::string> operators = identities_of(counted);
+  ASSAY_ASSIGN(const PreparedReferences references,
+               prepare_references(services, change, verified.now));
 
   storage::Epochs epochs;
   std::optional<LeafIndex> index;  // absent: this very envelope was applied before
@@ -330,7 +353,8 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
       return {};
     }
     ASSAY_TRY(require_same_trust(transaction, verified));
-    ASSAY_ASSIGN(Json detail, apply(services.verifiers, transaction, change, operators, epochs));
+    ASSAY_ASSIGN(Json detail,
+                 apply(services.verifiers, transaction, change, operators, references, epochs));
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
     ASSAY_ASSIGN(index, transaction.append({.type = std::string(event::kTrustChanged),
                                             .time = transaction.now(),

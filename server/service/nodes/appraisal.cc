@@ -168,7 +168,8 @@ storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceCont
           .tcb_status = evidence.tcb_status,
           .anchor = evidence.anchor,
           .anchor_is_vendor = evidence.anchor_is_vendor,
-          .marks = marks_of(evidence)};
+          .marks = marks_of(evidence),
+          .matched = evidence.matched};
 }
 
 }  // namespace
@@ -327,7 +328,8 @@ Status record_stage(storage::Transaction& transaction, const Appraised& appraise
        .anchor = evidence.anchor,
        .anchor_is_vendor = evidence.anchor_is_vendor,
        .marks = std::move(marks),
-       .stage = to_json(stage)});
+       .stage = to_json(stage),
+       .matched = evidence.matched});
 }
 
 Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {

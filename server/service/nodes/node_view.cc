@@ -40,6 +40,7 @@ Json measured_view(const Standing& standing) {
           {"anchor_is_vendor", row.anchor_is_vendor},
           {"policy", row.policy.text()},
           {"current", standing.current},
+          {"reference_values", row.matched},
           {"error", row.error.empty() ? Json() : Json(row.error)}};
 }
 

@@ -171,6 +171,7 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   row.tcb_status = appraised.tcb_status;
   row.anchor = appraised.anchor;
   row.anchor_is_vendor = appraised.anchor_is_vendor;
+  row.matched = appraised.matched;
   // By the marks of its collateral it is found stale again, and the newest is found for it: refused
   // evidence keeps those it had.
   row.marks = appraised.accepted ? marks_of(appraised) : task.seen;

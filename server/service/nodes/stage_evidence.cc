@@ -198,6 +198,16 @@ Result<StageRow> stage_row(const storage::EvidenceRow& row) {
   return stage;
 }
 
+std::map<std::string, std::vector<std::string>> matched_of(const storage::EvidenceRow& row) {
+  std::map<std::string, std::vector<std::string>> matched;
+  for (const auto& [measurement, names] : row.matched.items()) {
+    for (const Json& name : names) {
+      matched[measurement].push_back(name.is_string() ? name.get<std::string>() : "");
+    }
+  }
+  return matched;
+}
+
 void note_shown(const attestation::AppraisedEvidence& evidence, StageRow& stage) {
   if (!evidence.accepted) {
     return;
@@ -288,6 +298,7 @@ Result<Json> stage_evidence_view(storage::Snapshot& snapshot, const StatementId&
                     {"anchor_is_vendor", now.row.anchor_is_vendor},
                     {"measurements", stage.measurements},
                     {"has_reference_values", stage.has_reference_values},
+                    {"reference_values", now.row.matched},
                     {"made_after", stage.made_after ? Json(to_rfc3339(*stage.made_after)) : Json()},
                     {"accepted_at", to_rfc3339(now.row.appraised_at)},
                     {"appraisal", now.row.appraisal.text()},

@@ -34,6 +34,9 @@ struct StageRow {
 [[nodiscard]] Json to_json(const StageRow& stage);
 // Errors: data-loss.
 [[nodiscard]] Result<StageRow> stage_row(const storage::EvidenceRow& row);
+// Returns EvidenceRow::matched as facts have it.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> matched_of(
+    const storage::EvidenceRow& row);
 // Notes in `stage` what an appraisal shows of accepted evidence; nothing of refused evidence.
 void note_shown(const attestation::AppraisedEvidence& evidence, StageRow& stage);
 

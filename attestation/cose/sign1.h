@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// COSE_Sign1 (RFC 9052 section 4.2) with ES256, ES384 and EdDSA (RFC 9053 section 2). The bytes
+// that were signed are verified and kept exactly as they were received.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attestation/cose/cbor.h"
+#include "attestation/keys.h"
+#include "schemas/core/signer.h"
+
+namespace assay::attestation::cose {
+
+inline constexpr std::uint64_t kSign1Tag = 18;
+
+// Header parameters (RFC 9052 section 3.1), and that of CoRIM (draft-ietf-rats-corim
+// section 4.2.1).
+inline constexpr std::int64_t kAlgorithm = 1;
+inline constexpr std::int64_t kCritical = 2;
+inline constexpr std::int64_t kContentType = 3;
+inline constexpr std::int64_t kKeyId = 4;
+inline constexpr std::int64_t kCorimMeta = 8;
+
+// A message whose form was checked, and nothing else.
+struct Sign1 {
+  Bytes protected_header;  // as it was signed: the content of the byte string
+  // From the protected header.
+  SignatureAlgorithm algorithm = SignatureAlgorithm::kEd25519;
+  std::string content_type;  // empty: none; "coap:NUMBER" for a CoAP Content-Format
+  Bytes corim_meta;          // encoded corim-meta-map; empty: none
+  Bytes key_id;              // of either header: a hint that nobody vouches for
+  Bytes payload;
+  Bytes signature;
+};
+
+// Parses a message, with the tag or without it. Refuses a detached payload, an algorithm that is
+// unknown or not in the protected header, a header parameter that is in both headers, and a
+// critical one that is not known here. Errors: those of cbor::parse(); malformed-cose.
+[[nodiscard]] Result<Sign1> parse_sign1(ByteView bytes);
+
+// Verifies that `key` made the signature, with the one algorithm that belongs to it. Errors:
+// signature-invalid.
+[[nodiscard]] Status verify_sign1(const Sign1& message, const PublicKey& key,
+                                  ByteView external_aad = {});
+
+// What is signed beside the payload.
+struct Sign1Content {
+  std::string content_type;  // empty: none
+  Bytes corim_meta{};        // empty: none
+};
+// Signs a payload. The result has the tag, and the key's id as a hint. Errors: key-unusable;
+// unsupported-key.
+[[nodiscard]] Result<Bytes> sign1(ByteView payload, const Sign1Content& content,
+                                  const Signer& signer, ByteView external_aad = {});
+
+}  // namespace assay::attestation::cose
