@@ -51,10 +51,10 @@ ask_webhook() {
   assay admission test -f review.json --server "$ADMISSION" --cert tokens/kube.crt \
     --cert-key tokens/kube.key "$@"
 }
-# The lines of a refusal that name conditions.
+# The lines of a refusal that name conditions; what is cut ends with dots.
 show_refusal() {
-  sed -n '/^ *assay: /,/^ *The whole decision/p' last.out | grep ' \[' | cut -c1-150 |
-    sed 's/^ */      /'
+  sed -n '/^ *assay: /,/^ *The whole decision/p' last.out | grep ' \[' |
+    sed 's/^ */      /; s/^\(.\{150\}\).\{4,\}$/\1.../'
 }
 
 # publish DIR FILE: manifest of DIR, signed by the publisher, pushed; FILE.id holds the artifact id
@@ -309,7 +309,7 @@ tell_pipeline
 step "The audit trail"
 run as security assay audit events --limit 1000
 sed 's/^/   /' last.out | tail -n 12
-DECISION=$(as security assay decision list --verdict deny -o json | /usr/bin/python3 -c '
+DECISION=$(as security assay decision list --verdict deny --quiet -o json | /usr/bin/python3 -c '
 import json, sys
 d = json.load(sys.stdin)
 print((d["items"] if isinstance(d, dict) else d)[0]["id"])')
