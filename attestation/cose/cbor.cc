@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <cbor.h>
 
@@ -20,7 +21,10 @@ constexpr unsigned kMajorMap = 5;
 constexpr unsigned kMajorTag = 6;
 constexpr unsigned kMajorSimple = 7;
 constexpr unsigned kLargestInHead = 23;
-constexpr unsigned kLargestWidth = 27;  // of additional information: eight bytes follow
+constexpr unsigned kLargestWidth = 27;    // of additional information: eight bytes follow
+constexpr unsigned kFirstUnknownTag = 6;  // of libcbor 0.8, as one byte
+constexpr unsigned kLastUnknownTag = 20;
+constexpr std::uint8_t kTagOfOneByte = 0xd8;  // head of a tag whose number is the next byte
 constexpr std::uint64_t kMaxInteger = (1ULL << 63) - 1;
 
 // Looks at every byte, without allocating by what it says.
@@ -31,6 +35,24 @@ class Scan {
   Status whole() {
     ASSAY_TRY(item(1));
     return at_ == bytes_.size() ? Status() : refused("bytes follow the data item");
+  }
+
+  // libcbor 0.8 takes the tags 6 to 20 for unassigned when the head is one byte, and reads them
+  // when it is two. Returns the bytes with such heads widened, for decoding alone.
+  [[nodiscard]] Bytes widened() const {
+    Bytes out;
+    out.reserve(bytes_.size() + short_tags_.size());
+    std::size_t from = 0;
+    for (const std::size_t at : short_tags_) {
+      const ByteView before = bytes_.subspan(from, at - from);
+      out.insert(out.end(), before.begin(), before.end());
+      out.push_back(kTagOfOneByte);
+      out.push_back(bytes_[at] & 0x1f);
+      from = at + 1;
+    }
+    const ByteView rest = bytes_.subspan(from);
+    out.insert(out.end(), rest.begin(), rest.end());
+    return out;
   }
 
  private:
@@ -56,6 +78,9 @@ class Scan {
     }
     if (major == kMajorSimple && (information < kFalse || information > kNull)) {
       return refused("of simple values and floats only false, true and null are read");
+    }
+    if (major == kMajorTag && information >= kFirstUnknownTag && information <= kLastUnknownTag) {
+      short_tags_.push_back(at_);
     }
     ++at_;
     if (information <= kLargestInHead) {
@@ -142,6 +167,7 @@ class Scan {
 
   ByteView bytes_;
   const Limits& limits_;
+  std::vector<std::size_t> short_tags_;  // ascending
   std::size_t at_ = 0;
   std::size_t items_ = 0;
 };
@@ -237,10 +263,12 @@ Result<Value> parse(ByteView bytes, const Limits& limits) {
     return fail(ErrorCode::kLimitExceeded,
                 "CBOR of more than " + std::to_string(limits.max_bytes) + " bytes is not read");
   }
-  ASSAY_TRY(Scan(bytes, limits).whole());
+  Scan scan(bytes, limits);
+  ASSAY_TRY(scan.whole());
+  const Bytes widened = scan.widened();
   cbor_load_result result{};
-  const Handle item(cbor_load(bytes.data(), bytes.size(), &result));
-  if (item == nullptr || result.error.code != CBOR_ERR_NONE || result.read != bytes.size()) {
+  const Handle item(cbor_load(widened.data(), widened.size(), &result));
+  if (item == nullptr || result.error.code != CBOR_ERR_NONE || result.read != widened.size()) {
     return fail(ErrorCode::kMalformedCbor, "the data item cannot be decoded");
   }
   return convert(item.get());

@@ -56,6 +56,12 @@ TEST(Cbor, Examples_AreRead) {
                           "826161a161626163"}) {
     EXPECT_EQ(parsed(hex), "ok") << hex;
   }
+  for (std::uint64_t tag = 0; tag < 300; ++tag) {
+    cbor::Writer writer;
+    const auto value = cbor::parse(writer.tag(tag).array(1).tag(tag).integer(7).out());
+    ASSERT_TRUE(value && value->tagged(tag) != nullptr) << tag;
+    EXPECT_EQ(value->tagged(tag)->items[0].tagged(tag)->integer(), 7) << tag;
+  }
   EXPECT_EQ(cbor::parse(from_hex("3903e7"))->integer(), -1000);
   EXPECT_EQ(cbor::parse(from_hex("a201020304"))->find(3)->integer(), 4);
   EXPECT_EQ(cbor::parse(from_hex("1bffffffffffffffff"))->integer(), std::nullopt);
