@@ -376,8 +376,10 @@ void add_decide(const Command& root, Context& context) {
       "fails.");
   verb.example("assay decide --model acme/llama --namespace prod --resource nvidia.com/gpu",
                "ask as an orchestrator does before it starts a workload");
-  verb.example("assay decide --point bind --node gpu-1 --model acme/llama --namespace prod",
-               "ask whether a model may run on one node");
+  verb.example(
+      "assay decide --point bind --node gpu-1 --model acme/llama --namespace prod \\\n"
+      "      --resource nvidia.com/gpu",
+      "ask whether a model may run on one node");
   verb.action([options, &context] { return decide(context, *options); });
 }
 

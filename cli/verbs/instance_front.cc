@@ -80,7 +80,7 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
       "look at all bytes of registered memory once in this time, 100ms to 60s (default 2s)");
   verb.option("--watch-slices", watch.slices, "N",
               "in so many parts: more of them disturb a step less, fewer cost less throughput "
-              "(default 8)");
+              "(default 9)");
   verb.option("--watch-full", watch.full, "TIME",
               "hash everything with SHA-256, through fresh descriptors, once in this time "
               "(default 1h)");

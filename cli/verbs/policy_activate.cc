@@ -244,6 +244,10 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
       "when the service refuses the approval. What the policy says is shown first, as a "
       "difference\n"
       "from what is in force, and asked for on a terminal: see 'assay help sign'.");
+  if (activate) {
+    verb.example("assay policy activate prod.signed.json --key approver.pem",
+                 "run the tests in prod.tests.json first");
+  }
   verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
                    " sha256:9f86... --key approver.pem",
                activate ? "have the policy decide from now on" : "have the policy decide no more");

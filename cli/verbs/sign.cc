@@ -107,9 +107,10 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
       "canonical form, so the layout of the file does not matter and a second signer signs the "
       "same.\n\n"
       "What the document says is shown on standard error first, as 'assay review' does; with\n"
-      "--server as a difference from what is in force there. When standard input and standard\n"
-      "error are a terminal, assay asks before it signs, and exits with 1 when the answer is not\n"
-      "yes; scripts that run on a terminal give --yes. Without a terminal nothing is asked.");
+      "--server or --profile on the command line (ASSAY_SERVER alone asks nobody) as a difference\n"
+      "from what is in force there. When standard input and standard error are a terminal, assay\n"
+      "asks before it signs, and exits with 1 when the answer is not yes; scripts that run on a\n"
+      "terminal give --yes. Without a terminal nothing is asked.");
   verb.example(example, "show a document, then sign it");
   verb.example("assay sign change.signed.json --key second.pem --out change.signed.json",
                "add a second signature in place");
