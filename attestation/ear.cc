@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "attestation/jws.h"
+#include "attestation/trustworthiness.h"
 
 namespace assay::attestation {
 namespace {
 
-// From best to worst. Not knowing is worse than affirming: a submodule that nobody could appraise
-// must not hide behind one that was.
-enum class Tier : std::uint8_t { kAffirming, kNone, kWarning, kContraindicated };
 constexpr std::array<std::string_view, 4> kTierNames = {"affirming", "none", "warning",
                                                         "contraindicated"};
 
@@ -26,27 +24,6 @@ std::optional<Tier> tier_from(const Json& text) {
                                    : std::optional(static_cast<Tier>(found - kTierNames.begin()));
 }
 
-// Ranges of draft-ietf-rats-ar4si section 2.3.2; negative values are the verifier's own meanings
-// within the same tiers.
-Tier tier_of(int value) {
-  const int magnitude = value < 0 ? -value - 1 : value;
-  if (magnitude <= 1) {
-    return Tier::kNone;
-  }
-  if (magnitude < 32) {
-    return Tier::kAffirming;
-  }
-  return magnitude < 96 ? Tier::kWarning : Tier::kContraindicated;
-}
-
-constexpr std::array<std::pair<const char*, std::int16_t Trustworthiness::*>, 5> kAspects = {{
-    {"instance-identity", &Trustworthiness::instance_identity},
-    {"configuration", &Trustworthiness::configuration},
-    {"executables", &Trustworthiness::executables},
-    {"hardware", &Trustworthiness::hardware},
-    {"runtime-opaque", &Trustworthiness::runtime_opaque},
-}};
-
 // Aspects about which nothing is claimed are left out.
 Json vector_json(const Trustworthiness& trustworthiness) {
   Json json = Json::object();
@@ -56,17 +33,6 @@ Json vector_json(const Trustworthiness& trustworthiness) {
     }
   }
   return json;
-}
-
-// The worst of the aspects that are claimed.
-Tier tier_of(const Trustworthiness& trustworthiness) {
-  Tier worst = Tier::kAffirming;
-  for (const auto& [aspect, member] : kAspects) {
-    if (const std::int16_t value = trustworthiness.*member; value != 0) {
-      worst = std::max(worst, tier_of(value));
-    }
-  }
-  return worst;
 }
 
 Tier status_of(const AppraisedEvidence& appraised) {
@@ -107,11 +73,10 @@ Json submodule(const AppraisedEvidence& appraised, const EarContext& context, Ti
           {"ear_verifier_claims", verifier_claims(appraised.result)}};
 }
 
-// One for the evidence, under its type, and one for each of its parts, under the type and the part's
-// name: kebab-case names hold no dot, so the labels differ.
+// One for the evidence, under its type, and one for each of its parts, under the type and the
+// part's name: kebab-case names hold no dot, so the labels differ.
 Json submodules(const AppraisedEvidence& appraised, const EarContext& context) {
-  const Tier own =
-      appraised.accepted ? tier_of(appraised.trustworthiness) : Tier::kContraindicated;
+  const Tier own = appraised.accepted ? tier_of(appraised.trustworthiness) : Tier::kContraindicated;
   Json modules = {{appraised.type, submodule(appraised, context, own)}};
   for (const EvidencePart& part : appraised.parts) {
     const Tier tier = appraised.accepted ? tier_of(part.trustworthiness) : Tier::kContraindicated;

@@ -7,8 +7,8 @@
 //  "ear_status","submods":{"tdx":{"ear_status","ear_trustworthiness_vector",
 //  "ear_appraisal_policy_ids","ear_attester_claims","ear_verifier_claims"}}}
 //
-// The submodule of evidence has the name of its type. Composite evidence has one more for each part,
-// "TYPE.PART", without policies and verifier claims.
+// The submodule of evidence has the name of its type. Composite evidence has one more for each
+// part, "TYPE.PART", without policies and verifier claims.
 //
 // The status of a submodule is that of the worst value in its trustworthiness vector. Refused
 // evidence has the status "contraindicated", whatever its vector says. The overall status is that

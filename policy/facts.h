@@ -94,8 +94,7 @@ struct ReportFact {
   std::string scope;
   std::string location;  // location that was read; empty for a volume filled at run time
   std::string volume;    // persistent volume behind a pvc:// location; empty: unknown, or no claim
-  // Uid of the pod whose mount was read, or that runs the instance. Empty: a directory of the node
-  // was read, or the instance runs in no pod.
+  // Uid of the pod whose mount was read, or that runs the instance; empty where there is none.
   std::string pod;
   std::string pod_volume;  // volume of that pod; set exactly with a pod whose mount was read
   std::string instance{};  // instance whose memory was read; set exactly with scope device-memory
@@ -244,7 +243,8 @@ inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 // order of manifests, statements, placements, signers, roles, locations and reports does not change
 // the document. There is no member for an absent name, an absent node or an empty list of reports.
 [[nodiscard]] Json to_json(const Facts& facts);
-// Parses what to_json() wrote. Errors: unknown-member; schema-violation; those of parsers of values.
+// Parses what to_json() wrote. Errors: unknown-member; schema-violation; those of parsers of
+// values.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
 
 }  // namespace assay::policy

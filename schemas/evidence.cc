@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kEnrolDomain = "assay/enrol/v1";
 constexpr std::string_view kReportDomain = "assay/report/v1";
 constexpr std::string_view kStatementDomain = "assay/statement/v1";
+constexpr std::string_view kPlatformDomain = "assay/platform/v1";
 
 Result<Json> read_collateral(const Json& json) {
   const auto found = json.find("collateral");
@@ -102,6 +103,16 @@ ReportDataBytes statement_report_data(const StatementId& statement, ByteView spk
 
 ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki, ByteView report_payload) {
   return report_data(kReportDomain, nonce, spki, sha256(report_payload));
+}
+
+std::string plugin_platform(std::string_view type, ByteView id) {
+  constexpr std::array<std::uint8_t, 1> kEnd = {0};
+  Bytes bytes;
+  for (const ByteView part :
+       {as_bytes(kPlatformDomain), ByteView(kEnd), as_bytes(type), ByteView(kEnd), id}) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  }
+  return sha256(bytes).hex();
 }
 
 }  // namespace assay

@@ -23,9 +23,10 @@ inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON te
 
 // JSON: {"type":"tdx","media_type","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}.
 // Types other than tdx are verified by plug-ins: their quote and collateral are what the plug-in
-// understands. Schema: evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
-// in the quote makes it true. `collateral` is verified by its own signatures under the configured
-// anchor (root certificate). Null: the service must already have the collateral.
+// understands. Schema: evidence.schema.json. `event_log` says what the machine started; only its
+// replay to the registers in the quote makes it true. `collateral` is verified by its own
+// signatures under the configured anchor (root certificate). Null: the service must already have
+// the collateral.
 struct Evidence {
   std::string type;
   Bytes quote;
@@ -63,5 +64,11 @@ struct EnrolmentRequest {
 // Returns SHA-512("assay/statement/v1" || 0x00 || statement id || SHA-256(spki)), with the 32 bytes
 // of the id. `spki` is the key that signed the statement.
 [[nodiscard]] ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki);
+
+// Returns the platform of evidence of a type that is not built in: lowercase hex of
+// SHA-256("assay/platform/v1" || 0x00 || type || 0x00 || id), where `id` is what its verifier takes
+// for the identity of the machine. It is longer than the PPID of TDX, so that evidence of one type
+// never names a platform of another.
+[[nodiscard]] std::string plugin_platform(std::string_view type, ByteView id);
 
 }  // namespace assay

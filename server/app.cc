@@ -22,6 +22,7 @@
 #include "server/jwks.h"
 #include "server/key_history.h"
 #include "server/metrics.h"
+#include "server/plugins.h"
 #include "server/reappraiser.h"
 #include "server/service/job_bell.h"
 #include "storage/store.h"
@@ -170,6 +171,8 @@ struct App::Impl {
     ASSAY_TRY(hold_time(clock, *store, options, *log_signer));
     watch_clock();
     ASSAY_TRY(check_keys());
+    ASSAY_ASSIGN(const std::uint64_t generation, note_plugins(config, *store));
+    ASSAY_ASSIGN(verifiers, load_verifiers(config, generation));
     return make_api();
   }
 
@@ -227,9 +230,8 @@ struct App::Impl {
   }
 
   void make_services() {
-    services =
-        std::make_unique<Services>(*store, *service_signer, clock, random, config.log_origin);
-    services->nodes = config.nodes;
+    services = std::make_unique<Services>(*store, *service_signer, clock, random, config.log_origin,
+                                          config.nodes, verifiers);
     services->ear_signer = ear_signers.empty() ? nullptr : ear_signers.front().get();
     services->version = version();
     services->job_bell = &job_bell;
@@ -439,6 +441,7 @@ struct App::Impl {
   std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
   KeyHistory keys;
   std::unique_ptr<storage::Store> store;
+  attestation::VerifierRegistry verifiers;
   std::unique_ptr<Services> services;
   std::unique_ptr<Reappraiser> reappraiser;
   std::unique_ptr<AffectedWatch> affected;

@@ -60,6 +60,15 @@ class Reader {
       out = Duration(json_.at(member).get<std::int64_t>());
     }
   }
+  // Calls `read` with a reader for each object of the array.
+  template <typename Read>
+  void each(const char* member, const Read& read) const {
+    if (json_.contains(member)) {
+      for (const Json& item : json_.at(member)) {
+        read(Reader{item, folder_});
+      }
+    }
+  }
   [[nodiscard]] bool has(const char* member) const { return json_.contains(member); }
 
  private:
@@ -103,6 +112,18 @@ void read_limits(const Reader& reader, Config& config) {
   reader.time("request_timeout_ms", config.request_timeout);
 }
 
+void read_plugins(const Reader& attestation, Config& config) {
+  attestation.path("plugin_host", config.plugin_host);
+  attestation.each("plugins", [&config](const Reader& reader) {
+    PluginConfig& plugin = config.plugins.emplace_back();
+    reader.text("type", plugin.type);
+    reader.text("media_type", plugin.media_type);
+    reader.path("path", plugin.path);
+    reader.text("sha256", plugin.sha256);
+    reader.time("deadline_ms", plugin.deadline);
+  });
+}
+
 void read_nodes(const Reader& attestation, const Reader& nodes, Config& config) {
   attestation.text("audience", config.nodes.audience);
   attestation.paths("ear_key_files", config.ear_key_files);
@@ -133,6 +154,7 @@ Config read_config(const Reader& reader) {
   reader.in("log").number("public_entries", config.log_public_entries);
   reader.path("service_key_file", config.service_key_file);
   read_nodes(reader.in("attestation"), reader.in("nodes"), config);
+  read_plugins(reader.in("attestation"), config);
   reader.path("passphrase_file", config.passphrase_file);
   read_limits(reader.in("limits"), config);
   if (config.store_readers == 0) {
@@ -247,10 +269,21 @@ namespace {
 
 Json attestation_json(const Config& config) {
   const NodeSettings& nodes = config.nodes;
-  return {{"audience", nodes.audience.empty() ? config.log_origin : nodes.audience},
-          {"ear_key_files", config.ear_key_files},
-          {"challenge_seconds", nodes.challenge_life.count()},
-          {"enrolment_seconds", nodes.enrolment_life.count()}};
+  Json json = {{"audience", nodes.audience.empty() ? config.log_origin : nodes.audience},
+               {"ear_key_files", config.ear_key_files},
+               {"challenge_seconds", nodes.challenge_life.count()},
+               {"enrolment_seconds", nodes.enrolment_life.count()}};
+  for (const PluginConfig& plugin : config.plugins) {
+    json["plugins"].push_back({{"type", plugin.type},
+                               {"media_type", plugin.media_type},
+                               {"path", plugin.path},
+                               {"sha256", plugin.sha256},
+                               {"deadline_ms", plugin.deadline.count()}});
+  }
+  if (!config.plugin_host.empty()) {
+    json["plugin_host"] = config.plugin_host;
+  }
+  return json;
 }
 
 Json nodes_json(const NodeSettings& nodes) {

@@ -30,6 +30,15 @@ struct AdmissionConfig {
   std::string path_secret_file;  // set with secret_path
 };
 
+// A verifier plug-in (attestation/plugin/plugin_verifier.h).
+struct PluginConfig {
+  std::string type;
+  std::string media_type;
+  std::string path;
+  std::string sha256;  // "sha256:<hex>"
+  std::chrono::milliseconds deadline{2'000};
+};
+
 // The parsed configuration. load_config() turns paths relative to the folder of the configuration
 // file into absolute paths.
 struct Config {
@@ -46,8 +55,10 @@ struct Config {
   bool log_public_entries = false;  // false: entry bundles need the role auditor
   std::string service_key_file;
   std::vector<std::string> ear_key_files;  // the first key signs; all keys are published
-  NodeSettings nodes;                      // members `attestation` and `nodes`
-  std::string passphrase_file;             // empty: key files are not encrypted
+  std::vector<PluginConfig> plugins;
+  std::string plugin_host;      // empty: the program beside this one
+  NodeSettings nodes;           // members `attestation` and `nodes`
+  std::string passphrase_file;  // empty: key files are not encrypted
   ServerLimits limits;
   std::chrono::milliseconds request_timeout{30'000};
   LogLevel log_level = LogLevel::kInfo;

@@ -9,6 +9,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/key_history.h"
+#include "server/plugins.h"
 #include "server/service/governance/trust.h"
 #include "server/service/jobs/precedence.h"
 #include "storage/durable_file.h"
@@ -97,6 +98,7 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
                               Random& random) {
   // What is wrong with the document should be known before anything is made.
   ASSAY_TRY(parse_bootstrap(document));
+  ASSAY_ASSIGN(const attestation::VerifierRegistry verifiers, load_verifiers(config, 0));
   InitReport report;
   ASSAY_TRY(make_folders(config));
   ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
@@ -119,7 +121,8 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   if (fresh) {
     report.created.push_back(config.store_path);
   }
-  Services services{*store, *service_signer, clock, random, config.log_origin};
+  Services services{*store,       *service_signer, clock, random, config.log_origin,
+                    config.nodes, verifiers};
   ASSAY_TRY(bootstrap(services, document));
   ASSAY_TRY(name_keys(*store, {}, *service_signer, ear_signer.get()));
   ASSAY_ASSIGN(report.log_verifier_key,

@@ -11,6 +11,7 @@
 #include "attestation/simulate/simulator.h"
 #include "attestation/tdx/collateral.h"
 #include "client/files.h"
+#include "worker/command_evidence.h"
 
 namespace assay::worker {
 
@@ -101,6 +102,13 @@ Result<std::unique_ptr<EvidenceSource>> make_evidence_source(Clock& clock, Rando
       !(options.simulator_seed.empty() && options.simulator_platform.empty())) {
     return fail(ErrorCode::kUsage,
                 "--simulator-seed and --simulator-platform go with --evidence simulate");
+  }
+  if (options.kind != "command" && !(options.command.empty() && options.type.empty())) {
+    return fail(ErrorCode::kUsage,
+                "--evidence-command and --evidence-type go with --evidence command");
+  }
+  if (options.kind == "command") {
+    return make_command_evidence(options);
   }
   if (options.kind == "none") {
     return std::make_unique<NoEvidence>();

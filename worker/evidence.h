@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source of the node agent's evidence (schemas/evidence.h): the machine that runs the agent,
-// the simulator, or none.
+// the simulator, a program, or none.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,12 @@
 namespace assay::worker {
 
 struct EvidenceOptions {
-  std::string kind = "tdx";        // or "simulate", "none"
+  std::string kind = "tdx";        // or "simulate", "command", "none"
   std::string simulator_seed;      // file
   std::string simulator_platform;  // hex
   std::string collateral;          // file
+  std::string command{};           // path of a program; see worker/command_evidence.h
+  std::string type{};              // of its evidence
 };
 
 class EvidenceSource {

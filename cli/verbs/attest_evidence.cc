@@ -65,9 +65,12 @@ Result<Exit> show(const Context& context, const ShowOptions& options) {
 }  // namespace
 
 void add_stage_evidence_options(const Command& verb, StageEvidenceFlags& flags) {
-  verb.choice("--evidence", flags.source.kind, {"tdx", "simulate", "none"},
+  verb.choice("--evidence", flags.source.kind, {"tdx", "simulate", "command", "none"},
               "evidence of the hardware that holds the key: of the TDX guest that this runs in, "
-              "of the simulator, or none (default)");
+              "of the simulator, of a program, or none (default)");
+  verb.option("--evidence-command", flags.source.command, "PROGRAM",
+              "a program that prints evidence as JSON for report data in hex");
+  verb.option("--evidence-type", flags.source.type, "TYPE", "type of the program's evidence");
   verb.option("--evidence-out", flags.out, "FILE",
               "where to write the signed evidence; push it after the statement");
   verb.option("--simulator-seed", flags.source.simulator_seed, "FILE",

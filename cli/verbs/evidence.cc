@@ -291,6 +291,7 @@ void add_evidence(const Command& root, Context& context) {
   add_evidence_verify(group, context);
   add_evidence_collect(group, context);
   add_evidence_simulate(group, context);
+  add_evidence_plugin(group, context);
 }
 
 }  // namespace assay::cli

@@ -30,10 +30,13 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/memory.sh"
 # shellcheck source=deploy/demo/pipeline.sh
 . "$ROOT/deploy/demo/pipeline.sh"
+# shellcheck source=deploy/demo/plugin.sh
+. "$ROOT/deploy/demo/plugin.sh"
 
 finish() {
   stop_server
   stop_worker
+  stop_edge_node
   stop_service
   rm -rf "$WORK"
 }
@@ -114,6 +117,7 @@ step "A service with TLS, SQLite and the trust of two operators"
 make_keys
 make_principals
 write_appraisal
+make_plugin
 write_config
 run assayd init --config service/assayd.json --bootstrap service/bootstrap.json
 # What auditors are given out of band: the log's public key.
@@ -210,6 +214,9 @@ proven "bound: the node's evidence and its report are as the policy asks"
 review --bind llm-good gpu-node-2  # it never enrolled
 refused 1 'node-not-enrolled' ask_webhook
 proven "a node that never enrolled gets nothing"
+
+step "A second node: its evidence is verified by a plug-in"
+enrol_edge_node
 
 step "In memory: the weights that a process computes with"
 publish_served

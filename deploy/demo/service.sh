@@ -68,7 +68,7 @@ make_principals() {
 
 write_config() {
   mkdir -p service
-  cat >service/assayd.json <<'JSON'
+  cat >service/assayd.json <<JSON
 {
   "api": {"address": "127.0.0.1", "port": 0},
   "admission": {"address": "127.0.0.1", "port": 0, "client_auth": "required"},
@@ -78,7 +78,9 @@ write_config() {
   "log": {"origin": "demo.assay.dev/log", "key_file": "log.pem"},
   "service_key_file": "service.pem",
   "ready_file": "ready.json",
-  "attestation": {"ear_key_files": ["ear.pem"]},
+  "attestation": {"ear_key_files": ["ear.pem"],
+    "plugins": [{"type": "example-hmac", "media_type": "application/vnd.example.hmac",
+      "path": "plugin.so", "sha256": "sha256:$PLUGIN_SHA256"}]},
   "nodes": {"mirror": "mirror", "spot_checks": 16}
 }
 JSON
@@ -90,8 +92,8 @@ JSON
 {"id": "gpu-node", "node": "$NODE", "principal": "node-agent"}
 JSON
   quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --appraisal appraisal.json \
-    --appraisal stage-appraisal.json \
-    --register registration.json --out service/bootstrap.json
+    --appraisal stage-appraisal.json --appraisal plugin-appraisal.json \
+    --register registration.json --register plugin-registration.json --out service/bootstrap.json
 }
 
 # The machine of the demo is a simulated TDX guest: its root is no vendor's, and must be named as

@@ -31,8 +31,8 @@ struct Spawn {
   posix_spawnattr_t attributes{};
 };
 
-// Copies of the descriptors with numbers above all those that they get in the child, so that none is
-// overwritten while they are put in place. Empty when the system has no more.
+// Copies of the descriptors with numbers above all those that they get in the child, so that none
+// is overwritten while they are put in place. Empty when the system has no more.
 std::vector<Descriptor> copies_above(std::span<const int> descriptors) {
   const int above = kFirstChildDescriptor + static_cast<int>(descriptors.size());
   std::vector<Descriptor> copies;
@@ -56,7 +56,13 @@ bool place(Spawn& spawn, const std::vector<Descriptor>& copies) {
   return ::posix_spawn_file_actions_addclosefrom_np(&spawn.actions, number) == 0;
 }
 
-bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, bool inherits_errors) {
+bool place_output(Spawn& spawn, int output) {
+  return output < 0
+             ? ::posix_spawn_file_actions_addopen(&spawn.actions, 1, "/dev/null", O_WRONLY, 0) == 0
+             : ::posix_spawn_file_actions_adddup2(&spawn.actions, output, 1) == 0;
+}
+
+bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, const ChildProgram& program) {
   sigset_t none;
   sigset_t usual;
   ::sigemptyset(&none);
@@ -64,9 +70,9 @@ bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, bool inherits_
   ::sigaddset(&usual, SIGPIPE);
   ::sigaddset(&usual, SIGXFSZ);
   return ::posix_spawn_file_actions_addopen(&spawn.actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-         ::posix_spawn_file_actions_addopen(&spawn.actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
-         (inherits_errors || ::posix_spawn_file_actions_addopen(&spawn.actions, 2, "/dev/null",
-                                                                O_WRONLY, 0) == 0) &&
+         place_output(spawn, program.output) &&
+         (program.inherits_errors ||
+          ::posix_spawn_file_actions_addopen(&spawn.actions, 2, "/dev/null", O_WRONLY, 0) == 0) &&
          place(spawn, copies) && ::posix_spawnattr_setsigmask(&spawn.attributes, &none) == 0 &&
          ::posix_spawnattr_setsigdefault(&spawn.attributes, &usual) == 0 &&
          ::posix_spawnattr_setpgroup(&spawn.attributes, 0) == 0 &&
@@ -107,8 +113,7 @@ Result<ChildProcess> ChildProcess::start(const ChildProgram& program,
   const std::vector<Descriptor> copies = copies_above(descriptors);
   const std::vector<char*> environment = environment_of_child(program.inherits_environment);
   pid_t pid = -1;
-  if (copies.size() != descriptors.size() ||
-      !prepare(spawn, copies, program.inherits_errors) ||
+  if (copies.size() != descriptors.size() || !prepare(spawn, copies, program) ||
       ::posix_spawn(&pid, program.path.c_str(), &spawn.actions, &spawn.attributes, argv.data(),
                     environment.data()) != 0) {
     return fail(ErrorCode::kInternal, "the system starts no more processes");

@@ -20,9 +20,10 @@ inline constexpr int kFirstChildDescriptor = 3;
 
 struct ChildProgram {
   std::string path;
-  std::vector<std::string> words;  // of its command line, beginning with its name
+  std::vector<std::string> words;    // of its command line, beginning with its name
   bool inherits_environment = true;  // never variables that begin with ASSAY_; false: none at all
   bool inherits_errors = true;       // standard error; false: /dev/null
+  int output = -1;                   // becomes standard output (borrowed); -1: /dev/null
 };
 
 // Not thread-safe.
@@ -31,7 +32,7 @@ class ChildProcess {
   using Steady = std::chrono::steady_clock;
 
   // Starts a program. In the child, `descriptors` (borrowed) have the numbers from
-  // kFirstChildDescriptor on, standard input and output are /dev/null. The child inherits no other
+  // kFirstChildDescriptor on, and standard input is /dev/null. The child inherits no other
   // descriptor and no blocked signal, and has a process group of its own. Errors: internal.
   [[nodiscard]] static Result<ChildProcess> start(const ChildProgram& program,
                                                   std::span<const int> descriptors);

@@ -140,6 +140,38 @@ TEST(NodeCondition, NamedAnchor_CountsBesideTheVendors) {
   expect(judge_on_node(named, facts_on_node()), Outcome::kPass, std::nullopt);
 }
 
+// A plug-in is named by its own form: neither the vendor's name nor a root of the same digest
+// helps.
+TEST(NodeCondition, Plugin_CountsOnlyWhenNamed) {
+  const Digest file = sha256(as_bytes("a plug-in"));
+  const auto verified_by_plugin = [&](bool vendor) {
+    return with([&](NodeFact& node) {
+      node.anchor = Anchor::plugin(file);
+      node.anchor_is_vendor = vendor;
+    });
+  };
+  NodeCondition named;
+  for (const bool vendor : {false, true}) {
+    named.anchors = {};
+    expect(judge_on_node(named, verified_by_plugin(vendor)), Outcome::kFail,
+           Reason::kAnchorNotAccepted);
+    named.anchors = {Anchor::root(file).text()};
+    expect(judge_on_node(named, verified_by_plugin(vendor)), Outcome::kFail,
+           Reason::kAnchorNotAccepted);
+    named.anchors = {Anchor::plugin(sha256(as_bytes("another"))).text()};
+    expect(judge_on_node(named, verified_by_plugin(vendor)), Outcome::kFail,
+           Reason::kAnchorNotAccepted);
+    named.anchors = {Anchor::plugin(file).text()};
+    expect(judge_on_node(named, verified_by_plugin(vendor)), Outcome::kPass, std::nullopt);
+  }
+  // Nor is a root of the same digest the plug-in.
+  const auto root = with([&](NodeFact& node) {
+    node.anchor = Anchor::root(file);
+    node.anchor_is_vendor = false;
+  });
+  expect(judge_on_node(named, root), Outcome::kFail, Reason::kAnchorNotAccepted);
+}
+
 TEST(NodeCondition, NoNodeOrNotEnrolled_Fails) {
   expect(judge_on_node(strict(), facts_on_node(), workload()), Outcome::kFail,
          Reason::kNodeUnknown);

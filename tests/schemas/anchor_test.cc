@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Anchors of evidence: roots and plug-ins never meet.
 #include "schemas/anchor.h"
 
 #include <string>

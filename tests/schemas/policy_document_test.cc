@@ -333,6 +333,8 @@ TEST(Policy, NodeAndReport_Changes_AreRefused) {
       {"/require/0/node/tcb_status", Json::array(), "schema-violation"},
       {"/require/0/node/tcb_status/0", "Up to date", "schema-violation"},
       {"/require/0/node/anchors/0", std::string(64, 'a'), "schema-violation"},
+      {"/require/0/node/anchors/0", "plugin:sha256:" + std::string(64, 'a'), "schema-violation"},
+      {"/require/0/node/anchors/0", "plugin:" + std::string(63, 'a'), "schema-violation"},
       {"/require/0/node/anchors/0", "sha384:" + std::string(96, 'a'), "schema-violation"},
       {"/require/0/node/extra", 1, "unknown-member"},
       {"/require/0/report", Json::object(), "schema-violation"},  // two kinds

@@ -149,6 +149,31 @@ TEST(Config, Nodes_AreRead) {
   EXPECT_EQ(to_json(*config)["nodes"]["spot_checks"], 3);
 }
 
+TEST(Config, Plugins_AreReadAndPrinted) {
+  Json json = minimal();
+  const std::string pin = "sha256:" + std::string(64, 'a');
+  json["attestation"]["plugins"] = {{{"type", "snp"},
+                                     {"media_type", "application/vnd.example.snp"},
+                                     {"path", "snp.so"},
+                                     {"sha256", pin},
+                                     {"deadline_ms", 500}}};
+  json["attestation"]["plugin_host"] = "host";
+  const auto config = parse(json);
+  ASSERT_TRUE(config) << to_string(config.error());
+  ASSERT_EQ(config->plugins.size(), 1U);
+  EXPECT_EQ(config->plugins[0].path, "/etc/assay/snp.so");
+  EXPECT_EQ(config->plugins[0].deadline, std::chrono::milliseconds(500));
+  EXPECT_EQ(config->plugin_host, "/etc/assay/host");
+  EXPECT_EQ(to_json(*parse(to_json(*config))), to_json(*config));
+  for (const char* member : {"type", "media_type", "path", "sha256"}) {
+    Json without = json;
+    without["attestation"]["plugins"][0].erase(member);
+    EXPECT_EQ(code_of(parse(without)), "schema-violation") << member;
+  }
+  json["attestation"]["plugins"][0]["sha256"] = std::string(64, 'a');
+  EXPECT_EQ(code_of(parse(json)), "schema-violation");
+}
+
 TEST(Config, KeyForTwoThings_IsInvalid) {
   for (const char* file : {"service.key", "/keys/log.key", "ear.key"}) {
     Json json = minimal();

@@ -95,9 +95,11 @@ Result<std::optional<Appraised>> appraise(Services& services, storage::Snapshot&
   ASSAY_ASSIGN(
       Appraised appraised,
       appraise_evidence(services, snapshot, *submitted.submission.evidence, expected, context));
-  if (node.measured && appraised.evidence.platform != node.platform) {
+  // Another type of evidence has another anchor than the one that conditions on the node look at.
+  if (node.measured && (appraised.evidence.platform != node.platform ||
+                        appraised.type != node.measured->evidence_type)) {
     return fail(ErrorCode::kEnrolmentMismatch,
-                "the evidence is of another platform than the enrolment's", "/evidence");
+                "the evidence is of another platform or type than the enrolment's", "/evidence");
   }
   return appraised;
 }
