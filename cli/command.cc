@@ -188,6 +188,16 @@ std::string path_of(const CLI::App* app) {
   return path;
 }
 
+// The word in the place of a verb that is none: `assay polcy`. Empty: it is not that.
+std::string no_verb(const CLI::App* app) {
+  while (app->get_subcommands().size() == 1) {
+    app = app->get_subcommands().front();
+  }
+  const std::vector<std::string> left = app->remaining();
+  const bool takes_verbs = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
+  return takes_verbs && !left.empty() && !left.front().starts_with('-') ? left.front() : "";
+}
+
 std::string help_of(CLI::App* app) {
   std::string prefix;
   for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent()) {
@@ -227,10 +237,11 @@ int CommandLine::parse(int argc, const char* const* argv) {
     print_text(std::string(call.what()) + "\n");
     return static_cast<int>(Exit::kYes);
   } catch (const CLI::ParseError& error) {
-    report_error(
-        context_,
-        Error{ErrorCode::kUsage,
-              std::string(error.what()) + ". See '" + path_of(&state_->app) + " --help'", ""});
+    const std::string word = no_verb(&state_->app);
+    report_error(context_, Error{ErrorCode::kUsage,
+                                 (word.empty() ? error.what() : "There is no verb '" + word + "'") +
+                                     ". See '" + path_of(&state_->app) + " --help'",
+                                 ""});
     return static_cast<int>(Exit::kTrouble);
   }
   return -1;

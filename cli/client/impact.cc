@@ -174,7 +174,8 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
   }
   if (const auto undecided = answer.find("undecided"); undecided != answer.end()) {
     for (const auto& [code, count] : undecided->items()) {
-      print_line(count.dump() + " not judged: " + code);
+      print_line(count.dump() + " not judged: " + code +
+                 (code == "case-incomplete" ? ", a stored case lacks what it rests on" : ""));
     }
   }
   print_line(counted(number_at(answer, "examined"), noun_of(over)) + ": " +

@@ -196,6 +196,10 @@ void add_changes(const Review& review, bool all, std::vector<std::string>& lines
     lines.emplace_back("Not compared with what is in force: give --server, or --against FILE.");
     return;
   }
+  if (review.changes.empty() && review.against.starts_with("nothing: ")) {
+    lines.push_back("Compared with " + review.against + ".");
+    return;
+  }
   lines.push_back("Compared with " + review.against + ":");
   for (const ReviewChange& change : review.changes) {
     if (!change.flag.empty()) {

@@ -19,6 +19,8 @@ namespace assay::cli {
 
 namespace {
 
+constexpr std::size_t kShownFailures = 3;  // cases that a refusal names
+
 // The policy or reference set that is stored under an id.
 Result<LoadedDocument> stored_document(Api& api, const StatementId& id) {
   const std::string text = id.text();
@@ -124,13 +126,18 @@ Result<Json> run_tests(const Context& context, const ApproveOptions& options, co
   ASSAY_ASSIGN(const std::vector<PolicyCase> cases,
                read_cases(*suite, {.now = context.clock.now()}));
   std::string wrong;
+  std::size_t failed = 0;
   for (const PolicyCase& one : cases) {
     const CaseResult result = judge_case(one, active);
-    if (!result.problem.empty()) {
+    if (!result.problem.empty() && ++failed <= kShownFailures) {
       wrong += "; " + (one.name.empty() ? std::string("a case") : one.name) + ": " + result.problem;
     }
   }
-  if (!wrong.empty()) {
+  if (failed > kShownFailures) {
+    wrong += "; and " + std::to_string(failed - kShownFailures) +
+             " more, which 'assay policy test' shows";
+  }
+  if (failed > 0) {
     return fail(ErrorCode::kPolicyInvalid, "The policy does not pass its tests" + wrong, *suite);
   }
   message(context, counted(cases.size(), "test") + " of " + *suite + " passed");

@@ -96,6 +96,13 @@ class Usage(harness.TestCase):
                 self.assertEqual(result.out, "")
                 self.assertTrue(result.err.startswith("error: "), result.err)
 
+    def test_a_verb_that_there_is_not(self):
+        for arguments, word, where in ((["polcy"], "polcy", "assay"),
+                                       (["policy", "tset"], "tset", "assay policy")):  # fmt: skip
+            err = self.assay(*arguments, code=TROUBLE).err
+            self.assertIn(f"There is no verb '{word}'. See '{where} --help'", err)
+        self.assertIn("A subcommand is required", self.assay("policy", code=TROUBLE).err)
+
     def test_errors_as_json(self):
         result = self.assay("hash", "-o", "json", code=TROUBLE)
         error = json.loads(result.err)["error"]
