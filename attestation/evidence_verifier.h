@@ -17,6 +17,7 @@
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
 #include "schemas/evidence.h"
+#include "schemas/measured_boot.h"
 #include "schemas/trust.h"
 
 namespace assay::attestation {
@@ -74,6 +75,7 @@ struct AppraisedEvidence {
   // matched: "appraisal" for the policy's own, or the name of an imported set. A measurement that
   // is not constrained is not in it.
   std::map<std::string, std::vector<std::string>> matched;
+  std::optional<MeasuredBoot> boot;  // present when the evidence has a log that was accepted
   Json result;  // all details, for people and records
 };
 

@@ -234,6 +234,9 @@ AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy
       evidence.matched[std::string(name(one.reference))].push_back(one.source);
     }
   }
+  if (result.accepted && result.event_log) {
+    evidence.boot = result.event_log->measured;
+  }
   evidence.result = to_json(result);
   return evidence;
 }

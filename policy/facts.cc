@@ -122,6 +122,9 @@ Json to_json(const NodeFact& node) {
       evidence["error"] = node.appraisal_error;
     }
     put_matched(node.matched, evidence);
+    if (node.boot) {
+      evidence["boot"] = to_json(*node.boot);
+    }
     json["evidence"] = std::move(evidence);
   }
   return json;
@@ -260,7 +263,7 @@ namespace {
 Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
   ASSAY_TRY(check_members(json, where,
                           {"type", "appraised_at", "tcb_status", "anchor_is_vendor", "current"},
-                          {"anchor", "appraisal", "policy", "error", "reference_values"}));
+                          {"anchor", "appraisal", "policy", "error", "reference_values", "boot"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(node.evidence_type, in.text("type"));
   ASSAY_ASSIGN(node.appraised_at, in.time("appraised_at"));
@@ -273,6 +276,7 @@ Status evidence_from_json(const Json& json, const std::string& where, NodeFact& 
   ASSAY_ASSIGN(node.appraisal_error,
                json.contains("error") ? in.text("error") : Result<std::string>(""));
   ASSAY_ASSIGN(node.matched, read_matched(json, where));
+  ASSAY_ASSIGN(node.boot, reading::boot_if_there(json, where));
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/measured_boot.h"
 #include "schemas/trust.h"
 
 namespace assay::policy {
@@ -84,6 +85,7 @@ struct NodeFact {
   bool appraisal_current = false;              // appraisal_policy and collateral are still in force
   std::string appraisal_error;                 // error code if refused at present; empty: accepted
   MatchedReferences matched{};                 // which reference values matched
+  std::optional<MeasuredBoot> boot{};          // absent: no event log, or none that was accepted
 };
 
 // The newest report of the node about the artifact, for one scope and one place. A report is a

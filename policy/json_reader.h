@@ -15,6 +15,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
+#include "schemas/measured_boot.h"
 
 namespace assay::policy::reading {
 
@@ -139,6 +140,19 @@ inline Result<std::string> text_of(const Json& item, const std::string& place) {
     return violation("this must be a string", place);
   }
   return item.get<std::string>();
+}
+
+// Reads the member "boot" of the object at `where`; nullopt when there is none.
+inline Result<std::optional<MeasuredBoot>> boot_if_there(const Json& json,
+                                                         const std::string& where) {
+  if (!json.contains("boot")) {
+    return std::nullopt;
+  }
+  auto boot = measured_boot_from_json(json["boot"]);
+  if (!boot) {
+    return at(where + "/boot", std::move(boot).error());
+  }
+  return *std::move(boot);
 }
 
 }  // namespace assay::policy::reading

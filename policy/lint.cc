@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "policy/boot.h"
 #include "policy/conditions.h"
 #include "policy/lineage_condition.h"
 #include "policy/lint_logic.h"
@@ -248,6 +249,9 @@ void Linter::node(const NodeCondition& node) {
              : "an anchor is the digest of a certificate (sha256:...) or of a plug-in "
                "(plugin:...): " +
                    anchor);
+  }
+  for (const std::string& warning : lint_boot(node.boot)) {
+    warn(warning);
   }
   if (!node.worker_measured) {
     note(node.max_evidence_age_seconds || !node.tcb_status.empty()

@@ -5,6 +5,7 @@
 
 #include "policy/age.h"
 #include "policy/anchors.h"
+#include "policy/boot.h"
 #include "policy/checks.h"
 #include "policy/conditions.h"
 
@@ -22,6 +23,9 @@ Json expected_of(const NodeCondition& condition) {
   }
   if (!condition.tcb_status.empty()) {
     expected["tcb_status"] = condition.tcb_status;
+  }
+  if (condition.boot) {
+    expected["boot"] = to_json(*condition.boot);
   }
   return expected;
 }
@@ -73,6 +77,13 @@ void check_evidence(const NodeCondition& condition, const NodeFact& node, Checks
                 Reason::kTcbNotAccepted);
 }
 
+void check_boot(const BootDemands& demands, const NodeFact& node, Checks& checks, Json& actual) {
+  JudgedBoot judged = judge_boot(demands, node.boot);
+  checks.demand(judged.outcome != BootOutcome::kUnknown, Reason::kEventLogMissing);
+  checks.demand(judged.outcome != BootOutcome::kMismatch, Reason::kBootMismatch);
+  actual["evidence"]["boot"] = std::move(judged.actual);
+}
+
 }  // namespace
 
 ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
@@ -100,7 +111,7 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   checks.demand_past(node.enrolled_at, scope.now);
   checks.demand(scope.now < node.expires_at, Reason::kEnrolmentExpired);
   const bool evidence_asked = condition.worker_measured || condition.max_evidence_age_seconds ||
-                              !condition.tcb_status.empty();
+                              !condition.tcb_status.empty() || condition.boot;
   if (node.appraised_at) {
     check_standing(condition, node, scope.now, checks);
   }
@@ -109,6 +120,9 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
                 Reason::kWorkerNotMeasured);
   if (node.appraised_at) {
     check_evidence(condition, node, checks);
+  }
+  if (node.appraised_at && condition.boot) {
+    check_boot(*condition.boot, node, checks, result.actual);
   }
   checks.conclude(result);
   return result;

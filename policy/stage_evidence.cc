@@ -8,6 +8,7 @@
 
 #include "policy/age.h"
 #include "policy/anchors.h"
+#include "policy/boot.h"
 #include "policy/relations.h"
 
 namespace assay::policy {
@@ -27,6 +28,7 @@ class Examined {
     appraisals();
     anchor();
     measurements();
+    boot();
     times();
   }
 
@@ -49,6 +51,9 @@ class Examined {
                  {"accepted_at", to_rfc3339(fact_.accepted_at)}};
     if (fact_.appraisal) {
       json["appraisal"] = fact_.appraisal->text();
+    }
+    if (!boot_.is_null()) {
+      json["boot"] = boot_;
     }
     if (!fact_.error_then.empty()) {
       json["error_then"] = fact_.error_then;
@@ -107,6 +112,16 @@ class Examined {
     }
   }
 
+  void boot() {
+    if (!demands_.boot) {
+      return;
+    }
+    JudgedBoot judged = judge_boot(*demands_.boot, fact_.boot);
+    demand(judged.outcome != BootOutcome::kUnknown, Reason::kStageEventLogMissing);
+    demand(judged.outcome != BootOutcome::kMismatch, Reason::kStageBootMismatch);
+    boot_ = std::move(judged.actual);
+  }
+
   void times() {
     undecided_ = fact_.accepted_at > now_ || (fact_.made_after && *fact_.made_after > now_);
     if (demands_.max_age_seconds) {
@@ -124,6 +139,7 @@ class Examined {
   const StageEvidenceFact& fact_;
   Timestamp now_;
   std::vector<Reason> failed_;
+  Json boot_;
   bool undecided_ = false;
 };
 
@@ -203,6 +219,7 @@ std::vector<std::string> lint_evidence(const std::optional<EvidenceDemands>& dem
   if (!demands) {
     return warnings;
   }
+  warnings = lint_boot(demands->boot);
   if (demands->allow_missing_reference_values) {
     warnings.emplace_back(
         "accepts evidence without reference values: anybody can rent such a machine");

@@ -73,6 +73,9 @@ Json to_json(const StageEvidenceFact& evidence) {
   if (!evidence.measurements.empty()) {
     json["measurements"] = evidence.measurements;
   }
+  if (evidence.boot) {
+    json["boot"] = to_json(*evidence.boot);
+  }
   put(json, "appraisal", evidence.appraisal);
   put(json, "policy", evidence.appraisal_policy);
   put_matched(evidence.matched, json);
@@ -84,7 +87,7 @@ Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) 
       json, where,
       {"key", "type", "accepted_at", "anchor_is_vendor", "then", "now", "current",
        "has_reference_values"},
-      {"made_after", "anchor", "measurements", "appraisal", "policy", "reference_values"}));
+      {"made_after", "anchor", "measurements", "appraisal", "policy", "reference_values", "boot"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(KeyId key, in.parsed("key", KeyId::parse));
   ASSAY_ASSIGN(std::string type, in.text("type"));
@@ -100,6 +103,7 @@ Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) 
   if (json.contains("measurements")) {
     ASSAY_TRY(read_measurements(json["measurements"], in.place("measurements"), fact.measurements));
   }
+  ASSAY_ASSIGN(fact.boot, reading::boot_if_there(json, where));
   ASSAY_ASSIGN(fact.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
   ASSAY_ASSIGN(fact.appraisal_policy, in.parsed_if_there("policy", DocumentId::parse));
   ASSAY_ASSIGN(fact.matched, read_matched(json, where));

@@ -12,6 +12,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/measured_boot.h"
 
 namespace assay::policy {
 
@@ -44,6 +45,7 @@ struct StageEvidenceFact {
   std::optional<DocumentId> appraisal{};              // the newest result
   std::optional<DocumentId> appraisal_policy{};       // digest of the appraisal policy applied
   MatchedReferences matched{};                        // in the newest appraisal
+  std::optional<MeasuredBoot> boot{};  // absent: no event log, or none that was accepted
   bool operator==(const StageEvidenceFact&) const = default;
 };
 

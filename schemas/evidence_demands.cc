@@ -51,6 +51,9 @@ Json to_json(const EvidenceDemands& demands) {
   if (demands.allow_missing_reference_values) {
     json["dangerous_allow_missing_reference_values"] = true;
   }
+  if (demands.boot) {
+    json["boot"] = to_json(*demands.boot);
+  }
   return json;
 }
 
@@ -73,6 +76,9 @@ EvidenceDemands read_evidence_demands(const Json& json) {
   demands.made_within_seconds = optional_number(json, "made_within_seconds");
   demands.allow_missing_reference_values =
       json.value("dangerous_allow_missing_reference_values", false);
+  if (json.contains("boot")) {
+    demands.boot = read_boot_demands(json["boot"]);
+  }
   return demands;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/boot_demands.h"
 #include "schemas/core/json.h"
 
 namespace assay {
@@ -43,6 +44,7 @@ struct EvidenceDemands {
   // JSON: "dangerous_allow_missing_reference_values". When false, either the appraisal policy or
   // `reference_values` must constrain MRTD and RTMR0 to RTMR2.
   bool allow_missing_reference_values = false;
+  std::optional<BootDemands> boot{};  // absent: no event log is asked for
   bool operator==(const EvidenceDemands&) const = default;
 };
 

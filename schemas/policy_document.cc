@@ -132,7 +132,9 @@ NodeCondition read_node(const Json& json) {
   return {.max_evidence_age_seconds = optional_number(json, "max_evidence_age_seconds"),
           .worker_measured = json.value("worker_measured", true),
           .tcb_status = members::texts(json, "tcb_status"),
-          .anchors = members::texts(json, "anchors")};
+          .anchors = members::texts(json, "anchors"),
+          .boot = json.contains("boot") ? std::optional(read_boot_demands(json["boot"]))
+                                        : std::nullopt};
 }
 
 Result<ReportCondition> read_report(const Json& json, const std::string& where) {
@@ -359,6 +361,9 @@ Json to_json(const NodeCondition& condition) {
   }
   if (!condition.anchors.empty()) {
     json["anchors"] = condition.anchors;
+  }
+  if (condition.boot) {
+    json["boot"] = to_json(*condition.boot);
   }
   return json;
 }

@@ -117,6 +117,7 @@ struct NodeCondition {
   // Digests ("sha256:...") of anchors (root certificates) that are accepted in addition to the
   // vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
+  std::optional<BootDemands> boot{};  // absent: no event log is asked for
 };
 // The scope of reports (schemas/verification_report.h) about the memory of processes.
 inline constexpr std::string_view kDeviceMemoryScope = "device-memory";

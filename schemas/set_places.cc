@@ -27,11 +27,23 @@ class Places {
       }
     }
   }
+  void boot(const std::string& where, std::optional<BootDemands>& boot) {
+    if (boot) {
+      texts(where + "/boot/kernels", SetKind::kMeasurements, boot->kernels);
+      texts(where + "/boot/initrds", SetKind::kMeasurements, boot->initrds);
+      texts(where + "/boot/others", SetKind::kMeasurements, boot->others);
+    }
+  }
+  void node(NodeCondition& node) {
+    texts("/node/anchors", SetKind::kDigests, node.anchors);
+    boot("/node", node.boot);
+  }
   void evidence(const std::string& where, EvidenceDemands& evidence) {
     texts(where + "/anchors", SetKind::kDigests, evidence.anchors);
     for (auto& [measurement, values] : evidence.reference_values) {
       texts(where + "/reference_values/" + measurement, SetKind::kMeasurements, values);
     }
+    boot(where, evidence.boot);
   }
   void statement(StatementCondition& statement) {
     signers("/statement", statement.signers);
@@ -152,7 +164,7 @@ void for_each_set_place(Condition& condition, const Visit& visit) {
   } else if (auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
     places.statement(*statement);
   } else if (auto* node = std::get_if<NodeCondition>(&condition.kind)) {
-    places.texts("/node/anchors", SetKind::kDigests, node->anchors);
+    places.node(*node);
   } else if (auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
     places.lineage(*lineage);
   } else if (auto* request = std::get_if<RequestCondition>(&condition.kind)) {

@@ -11,6 +11,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/measured_boot.h"
 
 namespace assay::storage {
 
@@ -37,6 +38,7 @@ struct EvidenceRow {
   // Which reference values matched: by measurement, a list of the names of their sources
   // (AppraisedEvidence in attestation/evidence_verifier.h). Empty when refused.
   Json matched = Json::object();
+  std::optional<MeasuredBoot> boot{};  // of an accepted event log
 };
 
 // Returns the subject of evidence of this type, with which `key` shows where it signed `statement`:

@@ -99,6 +99,64 @@ void read_boot_loader_event(const LoggedEvent& event, BootFacts& facts) {
   }
 }
 
+// UEFI_VARIABLE_DATA of SecureBoot with this value; empty: a variable that is not there.
+Measurement digest_of_secure_boot(ByteView value) {
+  Bytes data(kGlobalVariable.begin(), kGlobalVariable.end());
+  for (const std::size_t length : {kSecureBootName.size() / 2, value.size()}) {
+    data.push_back(static_cast<std::uint8_t>(length));
+    data.insert(data.end(), 7, 0);  // the lengths have 64 bits
+  }
+  const ByteView name = as_bytes(kSecureBootName);
+  data.insert(data.end(), name.begin(), name.end());
+  data.insert(data.end(), value.begin(), value.end());
+  return sha384(data);
+}
+
+struct SecureBootDigests {
+  Measurement on = digest_of_secure_boot(std::array<std::uint8_t, 1>{1});
+  Measurement off = digest_of_secure_boot(std::array<std::uint8_t, 1>{0});
+  Measurement absent = digest_of_secure_boot({});
+};
+
+// What firmware extends into RTMR1 and RTMR2 beside what it starts: a separator, and what it does
+// (EV_SEPARATOR and EV_EFI_ACTION, TCG PC Client Platform Firmware Profile, sections 10.4.1 and
+// 10.4.5).
+std::vector<Measurement> firmware_digests() {
+  std::vector<Measurement> digests = {sha384(std::array<std::uint8_t, 4>{})};
+  for (const std::string_view action :
+       {"Calling EFI Application from Boot Option", "Returning from EFI Application from Boot Option",
+        "Exit Boot Services Invocation", "Exit Boot Services Returned with Failure",
+        "Exit Boot Services Returned with Success"}) {
+    digests.push_back(sha384(as_bytes(action)));
+  }
+  return digests;
+}
+
+// A partition table (UEFI_GPT_DATA): its bytes are in the log. No image that could be started and
+// no command line begins like its header: signature, revision 1.0 and size (UEFI 2.10, section
+// 5.3.2).
+constexpr std::string_view kPartitionTable{"EFI PART\0\0\1\0\x5c\0\0\0", 16};
+bool is_partition_table(const LoggedEvent& event) {
+  return as_text(event.data).starts_with(kPartitionTable) && is_hash_of(event, event.data);
+}
+
+void add_measured(const LoggedEvent& event, std::optional<std::vector<std::string>>& list) {
+  static const std::vector<Measurement> kFirmware = firmware_digests();
+  if (!list || std::ranges::find(kFirmware, event.digest) != kFirmware.end() ||
+      is_partition_table(event)) {
+    return;
+  }
+  std::string digest = hex_encode(event.digest);
+  if (std::ranges::find(*list, digest) != list->end()) {
+    return;
+  }
+  if (list->size() == kMaxMeasured) {
+    list.reset();
+  } else {
+    list->push_back(std::move(digest));
+  }
+}
+
 std::string name_of_register(std::size_t i) { return "rtmr" + std::to_string(i); }
 
 Json texts(const std::optional<std::vector<std::string>>& list) {
@@ -147,6 +205,28 @@ BootFacts boot_facts(const std::vector<LoggedEvent>& events) {
   return facts;
 }
 
+MeasuredBoot measured_boot(const std::vector<LoggedEvent>& events) {
+  static const SecureBootDigests kSecureBoot;
+  MeasuredBoot boot{std::nullopt, std::vector<std::string>(), std::vector<std::string>()};
+  for (const LoggedEvent& event : events) {
+    if (event.type == kEvNoAction) {
+      continue;
+    }
+    if (event.index == kIndexOfRtmr0) {
+      if (event.digest == kSecureBoot.on) {
+        boot.secure_boot = boot.secure_boot.value_or(true);
+      } else if (event.digest == kSecureBoot.off || event.digest == kSecureBoot.absent) {
+        boot.secure_boot = false;
+      }
+    } else if (event.index == kIndexOfRtmr1) {
+      add_measured(event, boot.rtmr1);
+    } else if (event.index == kIndexOfRtmr2) {
+      add_measured(event, boot.rtmr2);
+    }
+  }
+  return boot;
+}
+
 Checked<ReplayedLog> check_event_log(ByteView log, const TdReport& report, bool with_rtmr3) {
   auto view = parse_event_log(log);
   if (!view) {
@@ -161,7 +241,8 @@ Checked<ReplayedLog> check_event_log(ByteView log, const TdReport& report, bool 
     }
   }
   return ReplayedLog{sha256(log.first(view->size)), view->events.size(),
-                     registers[3] == report.rtmr[3], boot_facts(view->events)};
+                     registers[3] == report.rtmr[3], boot_facts(view->events),
+                     measured_boot(view->events)};
 }
 
 Json to_json(const ReplayedLog& log) {
@@ -173,7 +254,8 @@ Json to_json(const ReplayedLog& log) {
           {"applications", digests(boot.applications)},
           {"command_lines", texts(boot.command_lines)},
           {"load_options", digests(boot.load_options)},
-          {"initrds", digests(boot.initrds)}};
+          {"initrds", digests(boot.initrds)},
+          {"measured", assay::to_json(log.measured)}};
 }
 
 }  // namespace assay::attestation::tdx

@@ -20,6 +20,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
+#include "schemas/measured_boot.h"
 
 namespace assay::attestation::tdx {
 
@@ -49,6 +50,9 @@ struct BootFacts {
 };
 [[nodiscard]] BootFacts boot_facts(const std::vector<LoggedEvent>& events);
 
+// Returns what the digests of a log prove, whatever the log says of them.
+[[nodiscard]] MeasuredBoot measured_boot(const std::vector<LoggedEvent>& events);
+
 // A log whose replay gives the registers of a quote.
 struct ReplayedLog {
   Digest digest;  // SHA-256 of the log without its padding
@@ -56,6 +60,7 @@ struct ReplayedLog {
   // False: RTMR3 has been extended without an event, which software in the TD may do at any time.
   bool explains_rtmr3 = false;
   BootFacts boot;
+  MeasuredBoot measured;
 };
 
 // Parses `log` and compares its replay with RTMR0 to RTMR2, and with RTMR3 when `with_rtmr3`.
@@ -64,7 +69,7 @@ struct ReplayedLog {
                                                    bool with_rtmr3);
 
 // Returns {"digest","events","rtmr3","secure_boot","applications","command_lines","load_options",
-// "initrds"}. "rtmr3" is "replayed" or "unexplained"; what is not known is null.
+// "initrds","measured"}. "rtmr3" is "replayed" or "unexplained"; what is not known is null.
 [[nodiscard]] Json to_json(const ReplayedLog& log);
 
 }  // namespace assay::attestation::tdx

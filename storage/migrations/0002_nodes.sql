@@ -215,7 +215,8 @@ CREATE TABLE evidence (
   marks TEXT NOT NULL,
   seen INTEGER NOT NULL CHECK (seen >= 0),
   stage TEXT NOT NULL,
-  matched TEXT NOT NULL
+  matched TEXT NOT NULL,
+  boot TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX evidence_by_seen ON evidence (seen, subject);
 

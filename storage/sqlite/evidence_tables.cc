@@ -34,6 +34,18 @@ Result<Registration> registration_from(const Query& query) {
   return registration;
 }
 
+Result<std::optional<MeasuredBoot>> boot_from(const Query& query) {
+  if (query.is_null(17)) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const Json json, json_column(query, 17));
+  auto boot = measured_boot_from_json(json);
+  if (!boot) {
+    return fail(ErrorCode::kDataLoss, "what a stored event log says cannot be read");
+  }
+  return *std::move(boot);
+}
+
 Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_TRY(check_seal(connection, Sealed::kEvidence, query.text(0), query));
   ASSAY_ASSIGN(Digest evidence, query.digest(3));
@@ -42,6 +54,7 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Json marks, json_column(query, 13));
   ASSAY_ASSIGN(Json stage, json_column(query, 15));
   ASSAY_ASSIGN(Json matched, json_column(query, 16));
+  ASSAY_ASSIGN(auto boot, boot_from(query));
   std::optional<Anchor> anchor;
   if (!query.is_null(11)) {
     ASSAY_ASSIGN(anchor, Anchor::from_stored(query.view(11)));
@@ -61,7 +74,8 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
                      .anchor_is_vendor = query.integer(12) != 0,
                      .marks = std::move(marks),
                      .stage = std::move(stage),
-                     .matched = std::move(matched)};
+                     .matched = std::move(matched),
+                     .boot = std::move(boot)};
 }
 
 // Decisions about everything that the statement is about depend on its evidence.
@@ -259,6 +273,10 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
   ASSAY_ASSIGN(const std::string marks, canonical_json(row.marks));
   ASSAY_ASSIGN(const std::string stage, canonical_json(row.stage));
   ASSAY_ASSIGN(const std::string matched, canonical_json(row.matched));
+  std::optional<std::string> boot;
+  if (row.boot) {
+    ASSAY_ASSIGN(boot, canonical_json(to_json(*row.boot)));
+  }
   ASSAY_ASSIGN(const std::uint64_t now, generation(connection));
   Query query = connection.query(Sql::kEvidencePut);
   query.bind(row.subject)
@@ -278,6 +296,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(now)
       .bind(stage)
       .bind(matched);
+  bind_optional(query, boot);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));

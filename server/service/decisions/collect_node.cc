@@ -36,6 +36,7 @@ void add_evidence(const Standing& standing, policy::NodeFact& fact) {
   fact.appraisal_current = standing.current;
   fact.appraisal_error = row.error;
   fact.matched = matched_of(row);
+  fact.boot = row.boot;
 }
 
 // An enrolment that was ended is over.

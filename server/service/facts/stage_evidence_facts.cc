@@ -29,7 +29,8 @@ Result<std::vector<policy::StageEvidenceFact>> stage_evidence_facts(storage::Sna
                      .measurements = std::move(stage.measurements),
                      .appraisal = row.appraisal,
                      .appraisal_policy = row.policy,
-                     .matched = matched_of(row)});
+                     .matched = matched_of(row),
+                     .boot = row.boot});
   }
   return facts;
 }

@@ -169,7 +169,8 @@ storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceCont
           .anchor = evidence.anchor,
           .anchor_is_vendor = evidence.anchor_is_vendor,
           .marks = marks_of(evidence),
-          .matched = evidence.matched};
+          .matched = evidence.matched,
+          .boot = evidence.boot};
 }
 
 }  // namespace
@@ -329,7 +330,8 @@ Status record_stage(storage::Transaction& transaction, const Appraised& appraise
        .anchor_is_vendor = evidence.anchor_is_vendor,
        .marks = std::move(marks),
        .stage = to_json(stage),
-       .matched = evidence.matched});
+       .matched = evidence.matched,
+       .boot = evidence.boot});
 }
 
 Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {

@@ -172,6 +172,7 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   row.anchor = appraised.anchor;
   row.anchor_is_vendor = appraised.anchor_is_vendor;
   row.matched = appraised.matched;
+  row.boot = appraised.accepted ? appraised.boot : std::nullopt;
   // By the marks of its collateral it is found stale again, and the newest is found for it: refused
   // evidence keeps those it had.
   row.marks = appraised.accepted ? marks_of(appraised) : task.seen;

@@ -74,6 +74,90 @@ TEST(TdxEventLog, OfARealMachine_Replays) {
   EXPECT_EQ(json["rtmr3"], "replayed");
 }
 
+TEST(TdxEventLog, OfARealMachine_SaysWhatWasMeasured) {
+  const AppraisalResult result = real(real_log());
+  ASSERT_TRUE(result.event_log);
+  const MeasuredBoot& measured = result.event_log->measured;
+  EXPECT_EQ(measured.secure_boot, false);
+  // Two images; neither the partition table nor what the firmware says of itself.
+  ASSERT_EQ(measured.rtmr1->size(), 2U);
+  EXPECT_TRUE(measured.rtmr1->front().starts_with("5a10026c9ad4"));
+  EXPECT_EQ(measured.rtmr2->size(), 20U);
+}
+
+struct Boot {
+  std::vector<EventSpec> events = valid_boot(as_bytes("measured"));
+  [[nodiscard]] MeasuredBoot measured() const {
+    const Bytes log = make_event_log(events);
+    return measured_boot(parse_event_log(log).value().events);
+  }
+};
+
+// Only digests are covered by a quote. Whatever somebody writes beside them changes nothing.
+TEST(TdxEventLog, KindsAndTexts_ChangeNothingThatIsMeasured) {
+  const MeasuredBoot honest = Boot().measured();
+  EXPECT_EQ(honest.secure_boot, true);
+  EXPECT_EQ(honest.rtmr1->size(), 2U);
+  EXPECT_EQ(honest.rtmr2->size(), 2U);
+  const Boot boot;
+  const Registers registers = registers_of(boot.events);
+  for (std::size_t i = 0; i < boot.events.size(); ++i) {
+    for (const std::uint32_t type : {kEvSeparator, kEvIpl, kEvEventTag, 0x80000006U, 0x80000007U}) {
+      Boot lied;
+      const Bytes log = make_event_log({lied.events[i]});
+      lied.events[i].digest = parse_event_log(log).value().events.front().digest;
+      lied.events[i].type = type;
+      lied.events[i].data = to_bytes("EFI PART\0\0\1\0\x5c\0\0\0");
+      EXPECT_EQ(registers_of(lied.events), registers);
+      EXPECT_EQ(lied.measured(), honest) << i << " " << type;
+    }
+  }
+}
+
+TEST(TdxEventLog, SecureBootThatWasOff_CannotBeHidden) {
+  Bytes off = valid_boot(as_bytes("x")).front().data;
+  off.back() = 0;
+  Bytes absent = off;
+  absent.pop_back();
+  absent[24] = 0;
+  for (const Bytes& data : {off, absent}) {
+    Boot boot;
+    boot.events.insert(boot.events.begin() + 1, EventSpec{1, 0x0a, data, {}});
+    EXPECT_EQ(boot.measured().secure_boot, false);
+    std::swap(boot.events[0], boot.events[1]);
+    EXPECT_EQ(boot.measured().secure_boot, false);
+    boot.events.erase(boot.events.begin() + 1);
+    EXPECT_EQ(boot.measured().secure_boot, false);
+  }
+  Boot silent;
+  silent.events.erase(silent.events.begin());
+  EXPECT_EQ(silent.measured().secure_boot, std::nullopt);
+  // In another register than the firmware's own it says nothing.
+  Boot elsewhere;
+  elsewhere.events[0].index = 3;
+  EXPECT_EQ(elsewhere.measured().secure_boot, std::nullopt);
+}
+
+TEST(TdxEventLog, PartitionTable_IsNoImage) {
+  Bytes table = to_bytes(std::string_view("EFI PART\0\0\1\0\x5c\0\0\0", 16));
+  table.resize(512, 7);
+  Boot boot;
+  const std::size_t before = boot.measured().rtmr1->size();
+  boot.events.push_back({2, 0x80000006, table, {}});
+  EXPECT_EQ(boot.measured().rtmr1->size(), before);
+  boot.events.push_back({2, 0x80000006, table, Measurement{}});  // of something else
+  EXPECT_EQ(boot.measured().rtmr1->size(), before + 1);
+}
+
+TEST(TdxEventLog, MoreThanIsListed_IsNotKnownInPart) {
+  Boot boot;
+  for (std::size_t i = 0; i <= kMaxMeasured; ++i) {
+    boot.events.push_back({3, kEvIpl, to_bytes(std::to_string(i)), {}});
+  }
+  EXPECT_EQ(boot.measured().rtmr2, std::nullopt);
+  EXPECT_EQ(boot.measured().rtmr1->size(), 2U);
+}
+
 TEST(TdxEventLog, Padding_DoesNotCount) {
   Bytes padded = real_log();
   const Digest digest = real(padded).event_log->digest;
