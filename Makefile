@@ -106,6 +106,13 @@ test-kubernetes: ## tests against a real Kubernetes control plane (needs Go 1.25
 	@$(if $(BUILD),,$(call cmake_build,release,programs))
 	@tests/kubernetes/run.sh $(or $(BUILD),build/release) $(TESTS)
 
+.PHONY: test-differential
+test-differential: ## verdicts on TDX quotes beside those of go-tdx-guest (needs Go 1.23; BUILD=build/fast: these programs)
+	@$(if $(BUILD),,$(install) build test)
+	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
+	@$(if $(BUILD),,$(call cmake_build,release,assay))
+	@tests/attestation/differential/run.sh $(or $(BUILD),build/release)
+
 .PHONY: test-devices
 test-devices: ## engine tests on each OpenCL platform without a GPU (BUILD=build/fast: these programs)
 	@$(if $(BUILD),,$(install) build test)
@@ -157,6 +164,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) torture
 	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes
+	@$(MAKE) test-differential
 	@$(MAKE) test-python
 	@$(MAKE) schemathesis
 

@@ -76,7 +76,7 @@ struct AppraisedEvidence {
   // is not constrained is not in it.
   std::map<std::string, std::vector<std::string>> matched;
   std::optional<MeasuredBoot> boot;  // present when the evidence has a log that was accepted
-  Json result;  // all details, for people and records
+  Json result;                       // all details, for people and records
 };
 
 enum class Purpose : std::uint8_t {

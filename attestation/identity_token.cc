@@ -11,6 +11,7 @@
 #include <openssl/param_build.h>
 
 #include "attestation/crypto/openssl_handles.h"
+#include "attestation/jwks.h"
 #include "attestation/jws.h"
 #include "attestation/keys.h"
 
@@ -20,7 +21,6 @@ namespace {
 constexpr int kMinRsaBits = 2048;
 constexpr int kMaxRsaBits = 8192;
 constexpr std::size_t kMaxExponentBytes = 8;
-constexpr std::size_t kCoordinateBytes = 32;
 constexpr std::string_view kRs256 = "RS256";
 constexpr std::string_view kEs256 = "ES256";
 
@@ -89,14 +89,10 @@ Result<IssuerKey> read_rsa(const Json& json) {
 }
 
 Result<IssuerKey> read_p256(const Json& json) {
-  ASSAY_ASSIGN(const Bytes x, decode_token_part(text_of(json, "x")));
-  ASSAY_ASSIGN(const Bytes y, decode_token_part(text_of(json, "y")));
-  if (!has_only(json, {"kty", "kid", "alg", "use", "crv", "x", "y"}) ||
-      text_of(json, "crv") != "P-256" || x.size() != kCoordinateBytes ||
-      y.size() != kCoordinateBytes) {
-    return fail(ErrorCode::kUnsupportedKey, "an EC key has crv P-256, and x and y of 32 bytes");
+  ASSAY_ASSIGN(PublicKey key, ec_key_from_jwk(json));
+  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256) {
+    return fail(ErrorCode::kUnsupportedKey, "an EC key of an issuer is on P-256");
   }
-  ASSAY_ASSIGN(PublicKey key, PublicKey::from_p256_point(x, y));
   IssuerKey made{text_of(json, "kid"), kEs256, nullptr};
   made.p256 = std::move(key);
   return made;
@@ -160,7 +156,7 @@ Status verify_signature(const Token& token, const std::vector<IssuerKey>& keys) 
     return rejected("the token's alg is not the one of its key");
   }
   const bool right =
-      key->p256 ? verify_es256(token, *key->p256).has_value()
+      key->p256 ? verify_ecdsa(token, *key->p256).has_value()
                 : verifies_rsa(key->rsa.get(), as_bytes(token.signed_part), token.signature);
   return right ? Status() : rejected("the signature of the token does not verify");
 }

@@ -8,6 +8,8 @@
 namespace assay::attestation {
 namespace {
 
+constexpr std::size_t kScalarBytes = 32;
+constexpr std::size_t kP384ScalarBytes = 48;
 constexpr JsonLimits kHeaderLimits{.max_bytes = 1024, .max_depth = 2};
 constexpr JsonLimits kClaimLimits{.max_bytes = kMaxTokenBytes, .max_depth = 16};
 
@@ -95,12 +97,15 @@ Result<Json> claims_of(const Token& token) {
   return object_of(claims, kClaimLimits);
 }
 
-Status verify_es256(const Token& token, const PublicKey& key) {
-  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 ||
-      token.signature.size() != kRawSignatureBytes) {
-    return fail(ErrorCode::kSignatureInvalid, "an ES256 signature has 64 bytes");
+Status verify_ecdsa(const Token& token, const PublicKey& key) {
+  const std::size_t scalar = key.algorithm() == SignatureAlgorithm::kEcdsaP256   ? kScalarBytes
+                             : key.algorithm() == SignatureAlgorithm::kEcdsaP384 ? kP384ScalarBytes
+                                                                                 : 0;
+  if (scalar == 0 || token.signature.size() != 2 * scalar) {
+    return fail(ErrorCode::kSignatureInvalid,
+                "a signature of ES256 has 64 bytes, one of ES384 has 96");
   }
-  return key.verify(as_bytes(token.signed_part), der_signature(token.signature));
+  return key.verify(as_bytes(token.signed_part), der_signature(token.signature, scalar));
 }
 
 // RFC 8725 section 3.1: the verifier fixes algorithm and key, the token does not. Members that are
@@ -110,7 +115,7 @@ Result<Json> verify_jws(std::string_view text, const PublicKey& key) {
   if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 || token.header != header_for(key.id())) {
     return fail(ErrorCode::kSignatureInvalid, "the token is not signed with ES256 by this key");
   }
-  ASSAY_TRY(verify_es256(token, key));
+  ASSAY_TRY(verify_ecdsa(token, key));
   return claims_of(token);
 }
 

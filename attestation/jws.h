@@ -37,7 +37,8 @@ struct Token {
 // Parses the claims, which must be an object. The caller must have verified the signature before.
 // Errors: schema-violation.
 [[nodiscard]] Result<Json> claims_of(const Token& token);
-// Checks that `key` (ECDSA P-256) made the token's signature with ES256. Errors: signature-invalid.
-[[nodiscard]] Status verify_es256(const Token& token, const PublicKey& key);
+// Checks that `key` made the token's signature: with ES256 on P-256, with ES384 on P-384. Errors:
+// signature-invalid, also for any other key.
+[[nodiscard]] Status verify_ecdsa(const Token& token, const PublicKey& key);
 
 }  // namespace assay::attestation

@@ -140,8 +140,10 @@ Result<PublicKey> PublicKey::from_der(ByteView spki) {
       std::make_unique<Impl>(Impl{std::move(key), form, std::move(id), std::move(der)}));
 }
 
-Result<PublicKey> PublicKey::from_p256_point(ByteView x, ByteView y) {
-  Bytes der(kP256Prefix.begin(), kP256Prefix.end());
+Result<PublicKey> PublicKey::from_point(ByteView x, ByteView y) {
+  constexpr std::size_t kCoordinateOfP384 = 48;
+  Bytes der = x.size() == kCoordinateOfP384 ? Bytes(kP384Prefix.begin(), kP384Prefix.end())
+                                            : Bytes(kP256Prefix.begin(), kP256Prefix.end());
   der.insert(der.end(), x.begin(), x.end());
   der.insert(der.end(), y.begin(), y.end());
   return from_der(der);

@@ -19,9 +19,9 @@ class PublicKey {
   // explicit curve parameters and points off the curve. The DER must be the one that OpenSSL would
   // write, so that one key has one id. Errors: unsupported-key, invalid-encoding.
   [[nodiscard]] static Result<PublicKey> from_der(ByteView spki);
-  // Makes the P-256 key with this point. The coordinates have 32 bytes each, most significant byte
-  // first.
-  [[nodiscard]] static Result<PublicKey> from_p256_point(ByteView x, ByteView y);
+  // Makes the key on P-256 or P-384 with this point. The coordinates have 32 or 48 bytes each, most
+  // significant byte first, which tells the curve. Errors: those of from_der().
+  [[nodiscard]] static Result<PublicKey> from_point(ByteView x, ByteView y);
   // Parses one PEM block "PUBLIC KEY". Text before the block is skipped; text after it is refused.
   [[nodiscard]] static Result<PublicKey> from_pem(std::string_view pem);
   PublicKey(PublicKey&&) noexcept;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "attestation/ear_evidence.h"
 #include "attestation/tdx_evidence.h"
 
 namespace assay::attestation {
@@ -21,7 +22,10 @@ Json EvidenceVerifier::refreshed(Json own, std::string_view /*mark*/,
   return own;
 }
 
-VerifierRegistry::VerifierRegistry() { verifiers_.push_back(make_tdx_verifier()); }
+VerifierRegistry::VerifierRegistry() {
+  verifiers_.push_back(make_tdx_verifier());
+  verifiers_.push_back(make_ear_verifier());
+}
 VerifierRegistry::VerifierRegistry(VerifierRegistry&&) noexcept = default;
 VerifierRegistry& VerifierRegistry::operator=(VerifierRegistry&&) noexcept = default;
 VerifierRegistry::~VerifierRegistry() = default;

@@ -96,9 +96,8 @@ class Judged {
 
   void nothing_but(const std::vector<const Texts*>& listed, const Texts& all) {
     for (const std::string& digest : all) {
-      const bool known = std::any_of(listed.begin(), listed.end(), [&](const Texts* list) {
-        return contains(*list, digest);
-      });
+      const bool known = std::any_of(listed.begin(), listed.end(),
+                                     [&](const Texts* list) { return contains(*list, digest); });
       if (known) {
         continue;
       }

@@ -229,15 +229,13 @@ struct Workload {
 };
 
 // Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty,
-// "requester" with what is known of who asked, and
-// "pod": {"mounts", "images"} when the workload was read from a pod. A mount has the member "part"
-// when it shows a part of its volume: the path, or null when the path is not known.
+// "requester" with what is known of who asked, and "pod": {"mounts", "images"} for a pod. A mount
+// has "part" when it shows a part of its volume: the path, or null when the path is not known.
 [[nodiscard]] Json to_json(const Workload& workload);
 // Parses what to_json() wrote. Errors: those of facts_from_json() below.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);
 
-// Name of the format. Every facts document contains this name, so that a reader can recognise later
-// formats.
+// Name of the format, which every facts document contains.
 inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 
 // Writes the canonical document of the facts, which is stored for replay. Public keys are left out;
@@ -245,8 +243,7 @@ inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 // order of manifests, statements, placements, signers, roles, locations and reports does not change
 // the document. There is no member for an absent name, an absent node or an empty list of reports.
 [[nodiscard]] Json to_json(const Facts& facts);
-// Parses what to_json() wrote. Errors: unknown-member; schema-violation; those of parsers of
-// values.
+// Parses what to_json() wrote. Errors: unknown-member; schema-violation; those of value parsers.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
 
 }  // namespace assay::policy

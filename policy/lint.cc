@@ -242,13 +242,14 @@ void Linter::node(const NodeCondition& node) {
     warn("cannot pass: no evidence has one of these statuses");
   }
   for (const std::string& anchor : node.anchors) {
-    warn(Anchor::parse(anchor)
-             ? "accepts evidence under an anchor beside the vendor's, which proves nothing about "
-               "hardware: " +
-                   anchor
-             : "an anchor is the digest of a certificate (sha256:...) or of a plug-in "
-               "(plugin:...): " +
-                   anchor);
+    warn(
+        Anchor::parse(anchor)
+            ? "accepts evidence under an anchor beside the vendor's, which proves nothing about "
+              "hardware: " +
+                  anchor
+            : "an anchor is the digest of a certificate (sha256:...), of a plug-in (plugin:...) or "
+              "of a key set (jwks:...): " +
+                  anchor);
   }
   for (const std::string& warning : lint_boot(node.boot)) {
     warn(warning);

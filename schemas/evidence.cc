@@ -5,13 +5,14 @@
 #include "schemas/core/hmac.h"
 #include "schemas/core/sha.h"
 #include "schemas/members.h"
+#include "schemas/report_data.h"
 #include "schemas/validate.h"
 
 namespace assay {
 namespace {
 
-constexpr std::string_view kEnrolDomain = "assay/enrol/v1";
-constexpr std::string_view kReportDomain = "assay/report/v1";
+constexpr std::string_view kEnrolDomain = kChallengeDomains[0];
+constexpr std::string_view kReportDomain = kChallengeDomains[1];
 constexpr std::string_view kStatementDomain = "assay/statement/v1";
 constexpr std::string_view kPlatformDomain = "assay/platform/v1";
 
@@ -30,12 +31,16 @@ Result<Json> read_collateral(const Json& json) {
 // SHA-512(domain || 0x00 || nonce || SHA-256(spki) || third).
 ReportDataBytes report_data(std::string_view domain, const Nonce& nonce, ByteView spki,
                             const Digest& third) {
-  constexpr std::array<std::uint8_t, 1> kEnd = {0};
-  const Digest key = sha256(spki);
-  return sha512({as_bytes(domain), kEnd, nonce, key.bytes(), third.bytes()});
+  return report_data_of(domain, nonce, sha256(spki), third);
 }
 
 }  // namespace
+
+ReportDataBytes report_data_of(std::string_view domain, const Nonce& nonce, const Digest& key,
+                               const Digest& third) {
+  constexpr std::array<std::uint8_t, 1> kEnd = {0};
+  return sha512({as_bytes(domain), kEnd, nonce, key.bytes(), third.bytes()});
+}
 
 Json to_json(const Evidence& evidence) {
   Json json = {{"type", evidence.type}, {"quote", base64_encode(evidence.quote)}};

@@ -301,14 +301,17 @@ Status read_pod_members(const Json& json, PolicyDocument& policy) {
 
 // --- writing
 
+template <typename T>
+void put_list(Json& json, const char* name, const std::vector<T>& list) {
+  if (!list.empty()) {
+    json[name] = list;
+  }
+}
+
 Json to_json(const SignerRequirement& signers) {
   Json json = {{"at_least", signers.at_least}};
-  if (!signers.identities.empty()) {
-    json["identities"] = signers.identities;
-  }
-  if (!signers.none_of.empty()) {
-    json["none_of"] = signers.none_of;
-  }
+  put_list(json, "identities", signers.identities);
+  put_list(json, "none_of", signers.none_of);
   return json;
 }
 
@@ -336,12 +339,8 @@ Json to_json(const StatementCondition& condition) {
 
 Json to_json(const ParametersCondition& condition) {
   Json json = Json::object();
-  if (!condition.hash.empty()) {
-    json["hash"] = condition.hash;
-  }
-  if (!condition.chunk_size.empty()) {
-    json["chunk_size"] = condition.chunk_size;
-  }
+  put_list(json, "hash", condition.hash);
+  put_list(json, "chunk_size", condition.chunk_size);
   if (condition.ignore) {
     json["ignore"] = *condition.ignore;
   }
@@ -356,12 +355,8 @@ Json to_json(const NodeCondition& condition) {
   if (condition.max_evidence_age_seconds) {
     json["max_evidence_age_seconds"] = *condition.max_evidence_age_seconds;
   }
-  if (!condition.tcb_status.empty()) {
-    json["tcb_status"] = condition.tcb_status;
-  }
-  if (!condition.anchors.empty()) {
-    json["anchors"] = condition.anchors;
-  }
+  put_list(json, "tcb_status", condition.tcb_status);
+  put_list(json, "anchors", condition.anchors);
   if (condition.boot) {
     json["boot"] = to_json(*condition.boot);
   }

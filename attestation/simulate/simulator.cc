@@ -3,11 +3,14 @@
 
 #include <utility>
 
+#include "attestation/simulate/faults.h"
 #include "attestation/simulate/simulation.h"
 #include "attestation/tdx/tcb_status.h"
 
 namespace assay::attestation {
 namespace {
+
+constexpr std::string_view kRelaunch = "TDRelaunchAdvised";
 
 class TdxSimulator final : public Simulator {
  public:
@@ -18,31 +21,35 @@ class TdxSimulator final : public Simulator {
   [[nodiscard]] std::string_view type() const override { return kTdxEvidence; }
 
   [[nodiscard]] Result<Bytes> quote(const ReportDataBytes& report_data) override {
-    tdx::SimulationSpec spec = specification();
-    spec.quote.report.report_data = report_data;
-    return tdx::make_quote(spec.quote, spec.seed, tdx::make_pck_chain(spec));
+    return made(report_data).quote;
   }
-
-  [[nodiscard]] Result<Bytes> event_log() override {
-    return tdx::make_event_log(specification().event_log);
-  }
-
-  [[nodiscard]] Result<Json> collateral() override {
-    return to_json(tdx::simulate(specification()).collateral);
-  }
-
-  [[nodiscard]] Bytes root() const override { return tdx::simulate(specification()).root; }
+  [[nodiscard]] Result<Bytes> event_log() override { return made({}).event_log; }
+  [[nodiscard]] Result<Json> collateral() override { return to_json(made({}).collateral); }
+  [[nodiscard]] Bytes root() const override { return made({}).root; }
 
  private:
+  [[nodiscard]] tdx::Simulation made(const ReportDataBytes& report_data) const {
+    tdx::SimulationSpec spec = specification();
+    spec.quote.report.report_data = report_data;
+    const tdx::Fault* fault = tdx::find_fault(options_.fault);
+    return fault == nullptr ? tdx::simulate(spec) : tdx::simulate(std::move(spec), *fault);
+  }
+
   [[nodiscard]] tdx::SimulationSpec specification() const {
     const Timestamp now = clock_.now();
     tdx::SimulationSpec spec = options_.quote_version == 5
                                    ? tdx::valid_simulation_v5(options_.seed, now)
                                    : tdx::valid_simulation(options_.seed, now);
-    // The platform is at the newest level, so this is its status.
+    // The platform is at the newest level, so this is its status, unless the module is older than
+    // the one that is loaded now.
+    std::string status = options_.tcb_status;
+    if (status.starts_with(kRelaunch)) {
+      spec.quote.report.tee_tcb_svn[0] -= 1;
+      status = status == kRelaunch ? "UpToDate" : "ConfigurationNeeded";
+    }
     Json& level = spec.tcb_info["tcbLevels"][0];
-    if (level["tcbStatus"] != options_.tcb_status) {
-      level["tcbStatus"] = options_.tcb_status;
+    if (level["tcbStatus"] != status) {
+      level["tcbStatus"] = status;
       level["advisoryIDs"] = {"INTEL-SA-00001"};
     }
     spec.platform.ppid = options_.platform.value_or(spec.platform.ppid);
@@ -60,8 +67,13 @@ Result<std::unique_ptr<Simulator>> make_simulator(SimulatorOptions options, cons
     return fail(ErrorCode::kInvalidParameter, "a simulator's seed has 1 to 4096 bytes");
   }
   const auto status = tdx::tcb_status_from(options.tcb_status);
-  if (!status || !tdx::is_platform_status(*status)) {
-    return fail(ErrorCode::kInvalidParameter, "platforms do not have this TCB status");
+  const bool relaunch = options.tcb_status.starts_with(kRelaunch) && options.quote_version == 5;
+  if (!status || (!tdx::is_platform_status(*status) && !relaunch)) {
+    return fail(ErrorCode::kInvalidParameter,
+                "platforms do not have this TCB status, or only quotes of version 5 show it");
+  }
+  if (!options.fault.empty() && tdx::find_fault(options.fault) == nullptr) {
+    return fail(ErrorCode::kInvalidParameter, "the simulator has no fault of this name");
   }
   if (options.quote_version != 4 && options.quote_version != 5) {
     return fail(ErrorCode::kInvalidParameter, "quotes have version 4 or 5");

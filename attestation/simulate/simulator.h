@@ -20,14 +20,15 @@ struct SimulatorOptions {
   // PKI, platform and measurements follow from the seed. Whoever knows the seed can make this
   // evidence.
   Bytes seed;
-  // TCB status of the platform according to the collateral. This must be a status that platforms
-  // can have.
+  // TCB status of the platform according to the collateral, or one of the two that advise to start
+  // the TD again, which a version 5 quote can have.
   std::string tcb_status = "UpToDate";
   // 4, or 5 for a quote of a TD 1.5.
   std::uint64_t quote_version = 4;
   // Replaces the PPID that follows from the seed, so that several simulated machines can share one
   // seed and one root. Absent: the PPID of the seed.
   std::optional<std::array<std::uint8_t, 16>> platform;
+  std::string fault;  // name of what is wrong with the evidence (faults.h); empty: nothing
 };
 
 // A provider of simulated evidence. Evidence is made for the time of the clock, and its collateral
@@ -40,7 +41,8 @@ class Simulator : public EvidenceProvider {
 };
 
 // Makes a simulator. `clock` must outlive it. Errors: invalid-parameter for an empty seed, a seed
-// longer than kMaxSimulatorSeedBytes, an unknown status or an unknown version.
+// longer than kMaxSimulatorSeedBytes, an unknown status, version or fault, and a status that quotes
+// of the version cannot have.
 [[nodiscard]] Result<std::unique_ptr<Simulator>> make_simulator(SimulatorOptions options,
                                                                 const Clock& clock);
 

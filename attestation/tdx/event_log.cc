@@ -124,9 +124,9 @@ struct SecureBootDigests {
 std::vector<Measurement> firmware_digests() {
   std::vector<Measurement> digests = {sha384(std::array<std::uint8_t, 4>{})};
   for (const std::string_view action :
-       {"Calling EFI Application from Boot Option", "Returning from EFI Application from Boot Option",
-        "Exit Boot Services Invocation", "Exit Boot Services Returned with Failure",
-        "Exit Boot Services Returned with Success"}) {
+       {"Calling EFI Application from Boot Option",
+        "Returning from EFI Application from Boot Option", "Exit Boot Services Invocation",
+        "Exit Boot Services Returned with Failure", "Exit Boot Services Returned with Success"}) {
     digests.push_back(sha384(as_bytes(action)));
   }
   return digests;
@@ -247,15 +247,16 @@ Checked<ReplayedLog> check_event_log(ByteView log, const TdReport& report, bool 
 
 Json to_json(const ReplayedLog& log) {
   const BootFacts& boot = log.boot;
-  return {{"digest", log.digest.text()},
-          {"events", log.events},
-          {"rtmr3", log.explains_rtmr3 ? "replayed" : "unexplained"},
-          {"secure_boot", boot.secure_boot ? Json(*boot.secure_boot) : Json(nullptr)},
-          {"applications", digests(boot.applications)},
-          {"command_lines", texts(boot.command_lines)},
-          {"load_options", digests(boot.load_options)},
-          {"initrds", digests(boot.initrds)},
-          {"measured", assay::to_json(log.measured)}};
+  return {
+      {"digest", log.digest.text()},
+      {"events", log.events},
+      {"rtmr3", log.explains_rtmr3 ? "replayed" : "unexplained"},
+      {"secure_boot", log.measured.secure_boot ? Json(*log.measured.secure_boot) : Json(nullptr)},
+      {"applications", digests(boot.applications)},
+      {"command_lines", texts(boot.command_lines)},
+      {"load_options", digests(boot.load_options)},
+      {"initrds", digests(boot.initrds)},
+      {"measured", assay::to_json(log.measured)}};
 }
 
 }  // namespace assay::attestation::tdx

@@ -20,7 +20,10 @@ Json number_or_null(const std::optional<T>& number) {
 Json shortfalls_json(const std::vector<Shortfall>& list) {
   Json json = Json::array();
   for (const Shortfall& entry : list) {
-    json.push_back({{"component", entry.component}, {"have", entry.have}, {"need", entry.need}});
+    json.push_back({{"component", entry.component},
+                    {"have", entry.have},
+                    {"need", entry.need},
+                    {"words", words(entry)}});
   }
   return json;
 }

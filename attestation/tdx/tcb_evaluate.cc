@@ -2,6 +2,8 @@
 #include "attestation/tdx/tcb_evaluate.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace assay::attestation::tdx {
 namespace {
@@ -97,6 +99,20 @@ Checked<TcbStatus> advise_relaunch(const TcbInfo& info, const QuoteView& quote,
              ? TcbStatus::kTdRelaunchAdvisedConfigurationNeeded
              : TcbStatus::kTdRelaunchAdvised;
 }
+
+// What the components are. Those of SGX differ from one family of platforms to the next.
+struct ComponentName {
+  std::string_view component;
+  std::string_view name;
+};
+constexpr std::array<ComponentName, 6> kComponentNames = {{
+    {"pcesvn", "provisioning certification enclave"},
+    {"tdx[0]", "TDX module, minor version"},
+    {"tdx[1]", "TDX module, major version"},
+    {"tdx[2]", "late microcode"},
+    {"module", "TDX module"},
+    {"qe", "quoting enclave"},
+}};
 
 void merge_verdict(const TcbVerdict& verdict, TcbEvaluation& out) {
   out.date = std::min(out.date, verdict.date);
@@ -194,6 +210,18 @@ Checked<TcbEvaluation> evaluate_tcb(const TcbInfo& info,
   result.status = converge(*relaunch, result.qe);
   merge_verdict(qe_level->verdict, result);
   return result;
+}
+
+std::string words(const Shortfall& shortfall) {
+  const auto* found =
+      std::ranges::find(kComponentNames, shortfall.component, &ComponentName::component);
+  const std::string_view what = found != kComponentNames.end() ? found->name
+                                : shortfall.component.starts_with("sgx")
+                                    ? "firmware or microcode of the platform"
+                                    : "component of TDX";
+  return std::string(what) + " (" + shortfall.component + ") has version " +
+         std::to_string(shortfall.have) + ", the newest level needs " +
+         std::to_string(shortfall.need);
 }
 
 std::vector<Shortfall> shortfalls(const TcbInfo& info, const std::vector<ComponentLevel>& qe_levels,

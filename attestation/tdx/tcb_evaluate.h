@@ -22,6 +22,9 @@ struct Shortfall {
   std::uint32_t have;
   std::uint32_t need;
 };
+// Returns what is old, which version it has and which it needs: "late microcode (tdx[2]) has
+// version 5, the newest level needs 6".
+[[nodiscard]] std::string words(const Shortfall& shortfall);
 
 // The TCB levels that a quote matches, and their merged status.
 struct TcbEvaluation {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "attestation/provider/configfs_tsm.h"
+#include "attestation/simulate/faults.h"
 #include "attestation/simulate/pki.h"
 #include "attestation/simulate/simulator.h"
 #include "attestation/tdx/appraisal_policy.h"
@@ -61,6 +62,7 @@ struct SimulateOptions {
   std::string report_data;
   std::string tcb_status = "UpToDate";
   std::uint64_t quote_version = 4;
+  std::string fault;
   std::string platform;
   std::string at;
   std::string out_quote;
@@ -131,6 +133,10 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   }
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
   const FixedClock clock(now);
+  // What the machine is does not depend on what is wrong with its evidence.
+  ASSAY_ASSIGN(const auto sound, attestation::make_simulator(machine, clock));
+  ASSAY_ASSIGN(const Bytes sound_quote, sound->quote(report_data));
+  machine.fault = options.fault;
   ASSAY_ASSIGN(const auto simulator, attestation::make_simulator(std::move(machine), clock));
   SimulatedParts parts;
   ASSAY_ASSIGN(parts.quote, simulator->quote(report_data));
@@ -138,8 +144,8 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   ASSAY_ASSIGN(parts.collateral, simulator->collateral());
   parts.root = simulator->root();
   const Bytes& root = parts.root;
-  ASSAY_ASSIGN(const std::string platform, simulator->platform());
-  ASSAY_ASSIGN(Json references, reference_values(parts.quote));
+  ASSAY_ASSIGN(const std::string platform, sound->platform());
+  ASSAY_ASSIGN(Json references, reference_values(sound_quote));
   ASSAY_TRY(write_simulation(options, parts));
   if (context.json()) {
     print_json({{"root", sha256(root).text()},
@@ -238,11 +244,16 @@ void add_evidence_simulate(const Command& group, Context& context) {
   verb.required();
   verb.option("--report-data", options->report_data, "HEX",
               "64 bytes that the quote carries (default zeros)");
-  verb.choice(
-      "--tcb-status", options->tcb_status,
-      {"UpToDate", "SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded",
-       "OutOfDate", "OutOfDateConfigurationNeeded", "Revoked"},
-      "what the collateral says about the platform (default UpToDate)");
+  verb.choice("--tcb-status", options->tcb_status,
+              {"UpToDate", "SWHardeningNeeded", "ConfigurationNeeded",
+               "ConfigurationAndSWHardeningNeeded", "OutOfDate", "OutOfDateConfigurationNeeded",
+               "Revoked", "TDRelaunchAdvised", "TDRelaunchAdvisedConfigurationNeeded"},
+              "what the collateral says about the platform (default UpToDate)");
+  std::vector<std::string> names;
+  for (const attestation::tdx::Fault& fault : attestation::tdx::faults()) {
+    names.emplace_back(fault.name);
+  }
+  verb.choice("--fault", options->fault, names, "what is wrong with the evidence");
   verb.option("--quote-version", options->quote_version, "N", "4 or 5 (default 4)");
   verb.option("--platform", options->platform, "HEX",
               "PPID, 16 bytes: other machines under the same root");

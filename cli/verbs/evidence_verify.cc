@@ -70,8 +70,7 @@ void print_tcb(const tdx::AppraisalResult& result) {
     }
   }
   for (const tdx::Shortfall& shortfall : result.shortfalls) {
-    print_field("  too low", shortfall.component + " is " + std::to_string(shortfall.have) +
-                                 ", the newest level has " + std::to_string(shortfall.need));
+    print_field("  too low", words(shortfall));
   }
 }
 
@@ -111,8 +110,9 @@ void print_boot(const tdx::AppraisalResult& result) {
   print_field("event log", std::to_string(log.events) + " events lead to rtmr0, rtmr1 and rtmr2" +
                                (log.explains_rtmr3 ? ", and to rtmr3" : "; rtmr3 is unexplained"));
   const tdx::BootFacts& boot = log.boot;
-  print_field("  secure boot",
-              !boot.secure_boot ? "not in the log" : (*boot.secure_boot ? "on" : "off"));
+  print_field("  secure boot", !log.measured.secure_boot
+                                   ? "not in the log"
+                                   : (*log.measured.secure_boot ? "on" : "off"));
   for (const std::string& line : boot.command_lines.value_or(std::vector<std::string>{})) {
     print_field("  command line", printable(line));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anchors of evidence: roots and plug-ins never meet.
+// Anchors of evidence: each kind has text and stored forms of its own.
 #include "schemas/anchor.h"
 
 #include <string>
@@ -21,6 +21,19 @@ TEST(Anchor, TextForms_LeadBackToTheAnchor) {
   EXPECT_EQ(plugin.text(), "plugin:" + digest().hex());
   EXPECT_EQ(Anchor::parse(root.text()), root);
   EXPECT_EQ(Anchor::parse(plugin.text()), plugin);
+}
+
+TEST(Anchor, KeySet_HasAFormOfItsOwn) {
+  const Anchor keys = Anchor::key_set(digest());
+  EXPECT_EQ(keys.text(), "jwks:" + digest().hex());
+  EXPECT_EQ(Anchor::parse(keys.text()), keys);
+  EXPECT_EQ(Anchor::from_stored(keys.stored()), keys);
+  for (const Anchor& other : {Anchor::root(digest()), Anchor::plugin(digest())}) {
+    EXPECT_NE(keys, other);
+    EXPECT_NE(keys.stored(), other.stored());
+  }
+  EXPECT_FALSE(keys.is_root());
+  EXPECT_FALSE(keys.is_plugin());
 }
 
 TEST(Anchor, RootAndPluginOfOneDigest_NeverMeet) {

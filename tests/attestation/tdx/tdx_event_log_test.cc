@@ -82,7 +82,7 @@ TEST(TdxEventLog, OfARealMachine_SaysWhatWasMeasured) {
   // Two images; neither the partition table nor what the firmware says of itself.
   ASSERT_EQ(measured.rtmr1->size(), 2U);
   EXPECT_TRUE(measured.rtmr1->front().starts_with("5a10026c9ad4"));
-  EXPECT_EQ(measured.rtmr2->size(), 20U);
+  EXPECT_EQ(measured.rtmr2->size(), 19U);  // of 20 events, two of the same digest
 }
 
 struct Boot {
@@ -102,7 +102,7 @@ TEST(TdxEventLog, KindsAndTexts_ChangeNothingThatIsMeasured) {
   const Boot boot;
   const Registers registers = registers_of(boot.events);
   for (std::size_t i = 0; i < boot.events.size(); ++i) {
-    for (const std::uint32_t type : {kEvSeparator, kEvIpl, kEvEventTag, 0x80000006U, 0x80000007U}) {
+    for (const std::uint32_t type : {4U, kEvIpl, kEvEventTag, 0x80000006U, 0x80000007U}) {
       Boot lied;
       const Bytes log = make_event_log({lied.events[i]});
       lied.events[i].digest = parse_event_log(log).value().events.front().digest;

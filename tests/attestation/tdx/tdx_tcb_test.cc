@@ -285,6 +285,13 @@ TEST(TdxTcbResult, Shortfall_SaysWhatIsOld) {
             "; ";
   }
   EXPECT_EQ(text, "sgx[7] 4<5; module 4<5; qe 3<4; ");
+  EXPECT_EQ(to_json(result)["tcb"]["shortfall"][1]["words"],
+            "TDX module (module) has version 4, the newest level needs 5");
+  EXPECT_EQ(
+      words({"sgx[7]", 4, 5}),
+      "firmware or microcode of the platform (sgx[7]) has version 4, the newest level needs 5");
+  EXPECT_EQ(words({"tdx[2]", 5, 6}),
+            "late microcode (tdx[2]) has version 5, the newest level needs 6");
   EXPECT_TRUE(testing::run(simulate(valid_v4())).shortfalls.empty());
 }
 

@@ -37,13 +37,18 @@ class NodesApi : public ApiTest {
     return answer.json();
   }
   Bytes signed_by_worker(std::string_view type, const Json& payload) {
+    return signed_text(type, canonical_json(payload).value());
+  }
+  Bytes signed_text(std::string_view type, const std::string& payload) {
     const Signer* const signers[] = {key_.get()};
     return to_bytes(attestation::encode_envelope(
-        attestation::sign_envelope(type, as_bytes(canonical_json(payload).value()), signers)
-            .value()));
+        attestation::sign_envelope(type, as_bytes(payload), signers).value()));
   }
   // An enrolment without evidence, or with evidence of a simulator.
   Bytes enrolment(const std::string& node, bool with_evidence = false) {
+    return signed_by_worker(kEnrolmentPayloadType, to_json(made_enrolment(node, with_evidence)));
+  }
+  Enrolment made_enrolment(const std::string& node, bool with_evidence) {
     const Json challenge = ask_challenge(node);
     Enrolment made{{challenge["audience"], node, {}},
                    parse_nonce(challenge["nonce"].get<std::string>()).value(),
@@ -57,7 +62,17 @@ class NodesApi : public ApiTest {
       made.evidence = Evidence{std::string(kTdxEvidence), simulation.quote, simulation.event_log,
                                attestation::tdx::to_json(simulation.collateral)};
     }
-    return signed_by_worker(kEnrolmentPayloadType, to_json(made));
+    return made;
+  }
+  // What becomes of an enrolment whose evidence was changed: status and code.
+  std::string enrol_changed(const std::function<void(Json&)>& change) {
+    Json payload = to_json(made_enrolment("gpu-3", true));
+    change(payload["evidence"]);
+    const auto answer =
+        post("/v1/nodes", "worker", signed_by_worker(kEnrolmentPayloadType, payload));
+    const std::string detail = answer.json().value("detail", "");
+    return std::to_string(answer.status) + " " + answer.code() +
+           (answer.code() == "evidence-rejected" ? " " + detail.substr(0, detail.find(':')) : "");
   }
   void enrol(const std::string& node = "gpu-1") {
     const auto answer = post("/v1/nodes", "worker", enrolment(node));
@@ -164,6 +179,43 @@ TEST_F(NodesApi, Refusals_CarryTheirCode) {
   EXPECT_EQ(get("/v1/nodes/gpu-2").status, 404);
   EXPECT_EQ(send("/v1/challenges", {{"purpose", "report"}, {"node", "gpu-1"}}).status, 400);
   EXPECT_EQ(send("/v1/challenges", {{"purpose", "enrol"}, {"node", "GPU"}}).status, 400);
+}
+
+// Each has its code, none a 5xx, and no node comes of it.
+TEST_F(NodesApi, BadEvidence_LeavesNoNode) {
+  const auto quote = [this](const std::string& text) {
+    return enrol_changed([&](Json& evidence) { evidence["quote"] = text; });
+  };
+  EXPECT_EQ(quote(""), "400 schema-violation");
+  EXPECT_EQ(quote(base64_encode(Bytes(1, 4))), "422 evidence-rejected QUOTE_TRUNCATED");
+  EXPECT_EQ(quote(base64_encode(Bytes(1024))), "422 evidence-rejected QUOTE_VERSION_UNSUPPORTED");
+  EXPECT_EQ(quote("BAAC\nAAAA"), "400 invalid-encoding");
+  EXPECT_EQ(quote("BAAC*AAA"), "400 invalid-encoding");
+  EXPECT_EQ(quote("BAA"), "400 invalid-encoding");
+  EXPECT_EQ(quote(base64_encode(Bytes(kMaxQuoteBytes + 3))), "400 schema-violation");
+  EXPECT_EQ(enrol_changed([](Json& evidence) { evidence["type"] = "tpm"; }),
+            "422 evidence-type-unknown");
+  EXPECT_EQ(enrol_changed([](Json& evidence) { evidence.erase("collateral"); }),
+            "422 collateral-missing");
+  EXPECT_EQ(enrol_changed([](Json& evidence) { evidence["collateral"]["tcb_info"] = 7; }),
+            "400 schema-violation");
+  EXPECT_EQ(enrol_changed([](Json& evidence) { evidence["collateral"]["tcb_info"] = ""; }),
+            "422 evidence-rejected ROOT_CRL_SIGNATURE");
+  EXPECT_EQ(get("/v1/nodes/gpu-3").status, 404);
+}
+
+TEST_F(NodesApi, BadEnrolments_LeaveNoNode) {
+  const auto payload = canonical_json(to_json(made_enrolment("gpu-3", true))).value();
+  std::string twice = payload;
+  const std::string member = R"("quote":)";
+  twice.insert(twice.find(member), member + "\"AAAA\",");
+  EXPECT_EQ(post("/v1/nodes", "worker", signed_text(kEnrolmentPayloadType, twice)).code(),
+            "duplicate-key");
+  const auto empty = post("/v1/nodes", "worker", Bytes());
+  EXPECT_TRUE(empty.status >= 400 && empty.status < 500) << empty.status;
+  const auto long_one = post("/v1/nodes", "worker", Bytes(10U << 20, ' '));
+  EXPECT_TRUE(long_one.status >= 400 && long_one.status < 500) << long_one.status;
+  EXPECT_EQ(get("/v1/nodes/gpu-3").status, 404);
 }
 
 TEST_F(NodesApi, JobsThatCannotBe_AreRefused) {

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of outside verifiers: one token of each generation of names that counts, and one change
+// at a time that makes it count no more.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attestation/outside_verifier.h"
+#include "schemas/core/sha.h"
+#include "schemas/report_data.h"
+#include "tests/attestation/support.h"
+#include "tests/attestation/tokens.h"
+
+namespace assay::attestation {
+namespace {
+
+using test::at;
+using test::jwk_of;
+using test::signer;
+using test::token_of;
+
+constexpr const char* kNow = "2026-03-01T12:00:00Z";
+constexpr std::int64_t kIssued = 1'772'366'400;  // kNow
+constexpr const char* kReportData =
+    "/submods/cpu0/ear.veraison.annotated-evidence/tdx/quote/report_data";
+
+const Signer& p256() { return signer(SignatureAlgorithm::kEcdsaP256); }
+const Signer& p384() { return signer(SignatureAlgorithm::kEcdsaP384); }
+
+// What the node asked for, and what the service expects of it.
+struct Asked {
+  Nonce nonce{};
+  Digest key = sha256(p256().public_key());
+  Digest request = sha256(as_bytes("request"));
+  std::string_view domain = kChallengeDomains[0];
+
+  Asked() { nonce.fill(7); }
+  [[nodiscard]] ReportDataBytes expected() const {
+    return report_data_of(domain, nonce, key, request);
+  }
+};
+
+Json old_policy() {
+  Json jwk = jwk_of(p256());
+  jwk["kid"] = "verifier-1";
+  return {{"issuer", "https://verifier.example"},
+          {"profile", "tag:github.com,2024:confidential-containers/Trustee"},
+          {"algorithm", "ES256"},
+          {"jwks", {{"keys", {jwk}}}},
+          {"max_age_seconds", 600},
+          {"submods", {"cpu0"}},
+          {"report_data", kReportData}};
+}
+
+Json old_claims() {
+  const std::string data = hex_encode(Asked().expected());
+  return {
+      {"eat_profile", "tag:github.com,2024:confidential-containers/Trustee"},
+      {"iss", "https://verifier.example"},
+      {"iat", kIssued},
+      {"exp", kIssued + 300},
+      {"eat_nonce", base64url_encode(Asked().nonce)},
+      {"submods",
+       {{"cpu0",
+         {{"ear.status", "affirming"},
+          {"ear.trustworthiness-vector", {{"executables", 3}, {"hardware", 2}}},
+          {"ear.veraison.annotated-evidence", {{"tdx", {{"quote", {{"report_data", data}}}}}}}}},
+        {"gpu0",
+         {{"ear.status", "affirming"}, {"ear.trustworthiness-vector", {{"hardware", 4}}}}}}}};
+}
+
+Json new_policy() {
+  Json policy = old_policy();
+  policy["profile"] = "tag:ietf.org,2026:rats/ear#04";
+  policy.erase("report_data");
+  policy["key"] = "/submods/cpu0/ear_attester_claims/cnf/jwk";
+  return policy;
+}
+
+Json new_claims() {
+  Json claims = old_claims();
+  claims["eat_profile"] = "tag:ietf.org,2026:rats/ear#04";
+  claims["ear_status"] = "affirming";
+  claims["submods"] = {{"cpu0",
+                        {{"ear_status", "affirming"},
+                         {"ear_trustworthiness_vector", {{"executables", 3}}},
+                         {"ear_attester_claims", {{"cnf", {{"jwk", jwk_of(p256())}}}}}}}};
+  return claims;
+}
+
+Json header() { return {{"alg", "ES256"}, {"kid", "verifier-1"}, {"typ", "JWT"}}; }
+
+EarVerdict judge(const Json& claims, const Json& policy, const Asked& asked = {},
+                 const Json& head = header(), const char* now = kNow) {
+  const auto verifier = parse_outside_verifier(policy);
+  EXPECT_TRUE(verifier) << (verifier ? "" : verifier.error().detail + verifier.error().where);
+  return verify_outside_ear({token_of(head, claims, p256()), asked.key, asked.request}, *verifier,
+                            asked.expected(), at(now));
+}
+std::string error_of(const EarVerdict& verdict) {
+  return verdict.error.empty() ? "OK:" + verdict.status : verdict.error;
+}
+
+using Change = std::function<void(Json&)>;
+std::string old_changed(const Change& change) {
+  Json claims = old_claims();
+  change(claims);
+  return error_of(judge(claims, old_policy()));
+}
+std::string new_changed(const Change& change) {
+  Json claims = new_claims();
+  change(claims);
+  return error_of(judge(claims, new_policy()));
+}
+
+TEST(OutsideEar, BothGenerationsOfNames_Count) {
+  const EarVerdict old_one = judge(old_claims(), old_policy());
+  EXPECT_EQ(error_of(old_one), "OK:affirming");
+  EXPECT_EQ(old_one.valid_until, at("2026-03-01T12:05:00Z"));
+  // Only what every submodule says of itself is said of the whole, and the worst of it.
+  EXPECT_EQ(old_one.aspects, Json({{"hardware", 2}}));
+  const EarVerdict new_one = judge(new_claims(), new_policy());
+  EXPECT_EQ(error_of(new_one), "OK:affirming") << new_one.detail;
+  EXPECT_EQ(new_one.aspects, Json({{"executables", 3}}));
+}
+
+TEST(OutsideEar, Es384_Counts) {
+  Json policy = old_policy();
+  policy["algorithm"] = "ES384";
+  policy["jwks"]["keys"] = {jwk_of(p384())};
+  const auto verifier = parse_outside_verifier(policy).value();
+  const Asked asked;
+  const auto verdict = [&](const Json& head, const Signer& key) {
+    return error_of(
+        verify_outside_ear({token_of(head, old_claims(), key), asked.key, asked.request}, verifier,
+                           asked.expected(), at(kNow)));
+  };
+  EXPECT_EQ(verdict({{"alg", "ES384"}}, p384()), "OK:affirming");
+  EXPECT_EQ(verdict({{"alg", "ES256"}}, p384()), "EAR_ALG");
+  EXPECT_EQ(verdict({{"alg", "ES384"}}, p256()), "EAR_SIGNATURE");
+}
+
+// long-function: one table of cases
+TEST(OutsideEar, OneClaimChanged_HasItsError) {
+  struct Case {
+    const char* what;
+    Change change;
+    const char* expected;
+  };
+  const Json other_nonce = base64url_encode(Bytes(32, 8));
+  const std::vector<Case> cases = {
+      {"profile", [](Json& c) { c["eat_profile"] = "tag:github.com,2023:veraison/ear"; },
+       "EAR_PROFILE"},
+      {"no profile", [](Json& c) { c.erase("eat_profile"); }, "EAR_PROFILE"},
+      {"issuer", [](Json& c) { c["iss"] = "https://verifier.example/"; }, "EAR_ISSUER"},
+      {"no issuer", [](Json& c) { c.erase("iss"); }, "EAR_ISSUER"},
+      {"for somebody else", [](Json& c) { c["aud"] = "somebody"; }, "EAR_AUDIENCE"},
+      {"too old", [](Json& c) { c["iat"] = kIssued - 600; }, "EAR_EXPIRED"},
+      {"expired", [](Json& c) { c["exp"] = kIssued; }, "EAR_EXPIRED"},
+      {"from the future", [](Json& c) { c["iat"] = kIssued + 61; }, "EAR_NOT_YET_VALID"},
+      {"not before", [](Json& c) { c["nbf"] = kIssued + 61; }, "EAR_NOT_YET_VALID"},
+      {"no time", [](Json& c) { c.erase("iat"); }, "EAR_FORMAT"},
+      {"negative time", [](Json& c) { c["iat"] = -1; }, "EAR_FORMAT"},
+      {"time beyond all", [](Json& c) { c["exp"] = 9007199254740991; }, "EAR_FORMAT"},
+      {"end as text", [](Json& c) { c["exp"] = "never"; }, "EAR_FORMAT"},
+      {"another nonce", [&](Json& c) { c["eat_nonce"] = other_nonce; }, "EAR_NONCE_MISMATCH"},
+      {"no nonce", [](Json& c) { c.erase("eat_nonce"); }, "EAR_NONCE_MISMATCH"},
+      {"a short nonce", [](Json& c) { c["eat_nonce"] = "0707"; }, "EAR_NONCE_MISMATCH"},
+      {"two nonces",
+       [&](Json& c) { c["eat_nonce"] = Json::array({hex_encode(Asked().nonce), other_nonce}); },
+       "EAR_NONCE_MISMATCH"},
+      {"other report data",
+       [](Json& c) {
+         c["submods"]["cpu0"]["ear.veraison.annotated-evidence"]["tdx"]["quote"]["report_data"] =
+             std::string(128, '0');
+       },
+       "EAR_BINDING_MISMATCH"},
+      {"no report data",
+       [](Json& c) { c["submods"]["cpu0"].erase("ear.veraison.annotated-evidence"); },
+       "EAR_BINDING_MISMATCH"},
+      {"a submodule less", [](Json& c) { c["submods"].erase("cpu0"); }, "EAR_BINDING_MISMATCH"},
+      {"warning", [](Json& c) { c["submods"]["gpu0"]["ear.status"] = "warning"; },
+       "EAR_STATUS_NOT_ACCEPTED:warning"},
+      {"contraindicated in a submodule that nobody asked for",
+       [](Json& c) { c["submods"]["x"] = {{"ear.status", "contraindicated"}}; },
+       "EAR_STATUS_NOT_ACCEPTED:contraindicated"},
+      {"none", [](Json& c) { c["submods"]["gpu0"]["ear.status"] = "none"; },
+       "EAR_STATUS_INCONSISTENT:"},
+      {"an unknown tier", [](Json& c) { c["submods"]["gpu0"]["ear.status"] = "fine"; },
+       "EAR_STATUS_UNKNOWN"},
+      {"a number that is no tier", [](Json& c) { c["submods"]["gpu0"]["ear.status"] = 3; },
+       "EAR_STATUS_UNKNOWN"},
+      {"better than its aspects",
+       [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"]["hardware"] = 96; },
+       "EAR_STATUS_INCONSISTENT"},
+      {"an aspect that is no number",
+       [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"]["hardware"] = "good"; },
+       "EAR_STATUS_UNKNOWN"},
+      {"an overall status that is better",
+       [](Json& c) {
+         c["submods"]["gpu0"]["ear.status"] = "warning";
+         c["ear.status"] = "affirming";
+       },
+       "EAR_STATUS_INCONSISTENT"},
+      {"names of both generations", [](Json& c) { c["ear_status"] = "affirming"; }, "EAR_PROFILE"},
+      {"names of both generations in a submodule",
+       [](Json& c) { c["submods"]["cpu0"]["ear_status"] = "contraindicated"; }, "EAR_PROFILE"},
+  };
+  for (const Case& test : cases) {
+    std::string expected = test.expected;
+    if (expected.ends_with(':')) {  // a status without claim is no better than none
+      expected = "EAR_STATUS_NOT_ACCEPTED:none";
+    }
+    EXPECT_EQ(old_changed(test.change), expected) << test.what;
+  }
+}
+
+TEST(OutsideEar, NewNames_NeedAnOverallStatus) {
+  EXPECT_EQ(new_changed([](Json& c) { c.erase("ear_status"); }), "EAR_STATUS_UNKNOWN");
+  EXPECT_EQ(new_changed([](Json& c) { c["ear_status"] = "warning"; }), "EAR_STATUS_INCONSISTENT");
+  EXPECT_EQ(new_changed([](Json& c) { c["submods"] = Json::object(); }), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(new_changed([](Json& c) { c["ear.status"] = "affirming"; }), "EAR_PROFILE");
+}
+
+TEST(OutsideEar, MissingSubmodule_IsMissed) {
+  Json policy = old_policy();
+  policy["submods"] = {"cpu0", "gpu1"};
+  EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_SUBMOD_MISSING");
+}
+
+TEST(OutsideEar, KeyClaim_IsTheWorkersKey) {
+  const auto with = [](const Json& value) {
+    return new_changed(
+        [&](Json& c) { c["submods"]["cpu0"]["ear_attester_claims"]["cnf"]["jwk"] = value; });
+  };
+  const Bytes& spki = p256().public_key();
+  EXPECT_EQ(with(base64_encode(spki)), "OK:affirming");
+  EXPECT_EQ(with(base64url_encode(spki)), "OK:affirming");
+  EXPECT_EQ(with(sha256(spki).hex()), "OK:affirming");
+  EXPECT_EQ(with(base64_encode(p384().public_key())), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(with(jwk_of(p384())), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(with(nullptr), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(with(7), "EAR_BINDING_MISMATCH");
+}
+
+// Both are asked for when both are configured: a token that fits one of them is about two machines.
+TEST(OutsideEar, ReportDataAndKey_MustBothFit) {
+  Json policy = old_policy();
+  policy["key"] = "/submods/cpu0/key";
+  EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_BINDING_MISMATCH");
+  Json claims = old_claims();
+  claims["submods"]["cpu0"]["key"] = sha256(p256().public_key()).hex();
+  EXPECT_EQ(error_of(judge(claims, policy)), "OK:affirming");
+}
+
+// Whoever hands the token in says which key and request belong to the challenge. Both lead to the
+// expected report data or count for nothing.
+TEST(OutsideEar, AnotherKeyOrRequest_AnswersNoChallenge) {
+  const auto verifier = parse_outside_verifier(old_policy()).value();
+  const std::string token = token_of(header(), old_claims(), p256());
+  const Asked asked;
+  const Digest other = sha256(as_bytes("other"));
+  EXPECT_EQ(
+      verify_outside_ear({token, other, asked.request}, verifier, asked.expected(), at(kNow)).error,
+      "EAR_NONCE_MISMATCH");
+  EXPECT_EQ(
+      verify_outside_ear({token, asked.key, other}, verifier, asked.expected(), at(kNow)).error,
+      "EAR_NONCE_MISMATCH");
+  Asked again = asked;
+  again.nonce.fill(9);
+  EXPECT_EQ(
+      verify_outside_ear({token, asked.key, asked.request}, verifier, again.expected(), at(kNow))
+          .error,
+      "EAR_NONCE_MISMATCH");
+}
+
+// Evidence of a stage answers no challenge.
+TEST(OutsideEar, Domain_IsOneWithAChallenge) {
+  Asked report;
+  report.domain = kChallengeDomains[1];
+  Json claims = old_claims();
+  Json& place = claims["submods"]["cpu0"]["ear.veraison.annotated-evidence"]["tdx"]["quote"];
+  place["report_data"] = hex_encode(report.expected());
+  EXPECT_EQ(error_of(judge(claims, old_policy(), report)), "OK:affirming");
+  Asked stage;
+  stage.domain = "assay/statement/v1";
+  place["report_data"] = hex_encode(stage.expected());
+  EXPECT_EQ(error_of(judge(claims, old_policy(), stage)), "EAR_NONCE_MISMATCH");
+}
+
+TEST(OutsideEar, Header_IsNotBelieved) {
+  const auto with = [](const Change& change) {
+    Json head = header();
+    change(head);
+    return error_of(judge(old_claims(), old_policy(), {}, head));
+  };
+  EXPECT_EQ(with([](Json& h) { h["alg"] = "none"; }), "EAR_ALG");
+  EXPECT_EQ(with([](Json& h) { h["alg"] = "HS256"; }), "EAR_ALG");
+  EXPECT_EQ(with([](Json& h) { h.erase("alg"); }), "EAR_ALG");
+  EXPECT_EQ(with([](Json& h) { h["kid"] = "verifier-2"; }), "EAR_KEY");
+  EXPECT_EQ(with([](Json& h) { h["crit"] = {"b64"}; }), "EAR_FORMAT");
+  EXPECT_EQ(with([](Json& h) { h.erase("kid"); }), "OK:affirming");  // there is one key
+  EXPECT_EQ(with([](Json& h) { h["jwk"] = jwk_of(p384()); }), "OK:affirming");
+  // A key that the token brings along signs nothing.
+  Json head = header();
+  head["jwk"] = jwk_of(signer(SignatureAlgorithm::kEcdsaP384));
+  const auto verifier = parse_outside_verifier(old_policy()).value();
+  const Asked asked;
+  EXPECT_EQ(verify_outside_ear({token_of(head, old_claims(), p384()), asked.key, asked.request},
+                               verifier, asked.expected(), at(kNow))
+                .error,
+            "EAR_SIGNATURE");
+}
+
+TEST(OutsideEar, AnyByteOfTheToken_IsCovered) {
+  const auto verifier = parse_outside_verifier(old_policy()).value();
+  const Asked asked;
+  const std::string token = token_of(header(), old_claims(), p256());
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    std::string changed = token;
+    changed[i] = changed[i] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(verify_outside_ear({changed, asked.key, asked.request}, verifier, asked.expected(),
+                                    at(kNow))
+                     .error.empty())
+        << i;
+  }
+}
+
+TEST(OutsideEar, Age_EndsAtItsSecond) {
+  const auto when = [](const char* now) {
+    Json claims = old_claims();
+    claims.erase("exp");
+    return error_of(judge(claims, old_policy(), {}, header(), now));
+  };
+  EXPECT_EQ(when("2026-03-01T12:09:59Z"), "OK:affirming");
+  EXPECT_EQ(when("2026-03-01T12:10:00Z"), "EAR_EXPIRED");
+  EXPECT_EQ(when("2026-03-01T11:59:00Z"), "OK:affirming");
+  EXPECT_EQ(when("2026-03-01T11:58:59Z"), "EAR_NOT_YET_VALID");
+}
+
+TEST(OutsideEar, Audience_IsOurs) {
+  Json policy = old_policy();
+  policy["audience"] = "assay";
+  EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_AUDIENCE");
+  for (const Json& audience : {Json("assay"), Json({"x", "assay"})}) {
+    Json claims = old_claims();
+    claims["aud"] = audience;
+    EXPECT_EQ(error_of(judge(claims, policy)), "OK:affirming");
+  }
+}
+
+TEST(OutsideEar, Warning_CountsWhereItIsAccepted) {
+  Json policy = old_policy();
+  policy["accept_warning"] = true;
+  Json claims = old_claims();
+  claims["submods"]["gpu0"]["ear.status"] = 32;
+  EXPECT_EQ(error_of(judge(claims, policy)), "OK:warning");
+  claims["submods"]["gpu0"]["ear.status"] = 96;
+  EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:contraindicated");
+  claims["submods"]["gpu0"] = {{"ear.status", "none"}};
+  EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
+}
+
+TEST(OutsideEar, Platform_IsRead) {
+  Json policy = old_policy();
+  policy["platform"] = "/submods/cpu0/ppid";
+  EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_FORMAT");
+  Json claims = old_claims();
+  claims["submods"]["cpu0"]["ppid"] = "00aa";
+  EXPECT_EQ(judge(claims, policy).platform, "00aa");
+}
+
+// --- the policy
+
+TEST(OutsideVerifier, OneMemberWrong_IsRefused) {
+  struct Case {
+    const char* where;
+    Change change;
+  };
+  const std::vector<Case> cases = {
+      {"/issuer", [](Json& p) { p.erase("issuer"); }},
+      {"/issuer", [](Json& p) { p["issuer"] = ""; }},
+      {"/profile", [](Json& p) { p["profile"] = "tag:example.com,2026:mine"; }},
+      {"/jwks/keys/0", [](Json& p) { p["algorithm"] = "ES384"; }},
+      {"/jwks/keys/0", [](Json& p) { p["algorithm"] = "HS256"; }},
+      {"/jwks", [](Json& p) { p["jwks"] = {{"keys", Json::array()}}; }},
+      {"/jwks", [](Json& p) { p["jwks"]["more"] = 1; }},
+      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["d"] = "AA"; }},
+      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["kty"] = "oct"; }},
+      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["use"] = "enc"; }},
+      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["x"] = p["jwks"]["keys"][0]["y"]; }},
+      {"/jwks/keys/1/kid", [](Json& p) { p["jwks"]["keys"].push_back(p["jwks"]["keys"][0]); }},
+      {"/jwks/keys/1/kid", [](Json& p) { p["jwks"]["keys"].push_back(jwk_of(p256())); }},
+      {"/max_age_seconds", [](Json& p) { p["max_age_seconds"] = 3601; }},
+      {"/max_age_seconds", [](Json& p) { p["max_age_seconds"] = 0; }},
+      {"/submods", [](Json& p) { p["submods"] = Json::array(); }},
+      {"/submods", [](Json& p) { p.erase("submods"); }},
+      {"/report_data", [](Json& p) { p.erase("report_data"); }},
+      {"/report_data", [](Json& p) { p["report_data"] = "submods"; }},
+      {"/report_data", [](Json& p) { p["report_data"] = "/a~2"; }},
+      {"/accept_warning", [](Json& p) { p["accept_warning"] = "yes"; }},
+      {"/more", [](Json& p) { p["more"] = 1; }},
+  };
+  for (const Case& test : cases) {
+    Json policy = old_policy();
+    test.change(policy);
+    const auto verifier = parse_outside_verifier(policy);
+    ASSERT_FALSE(verifier) << test.where;
+    EXPECT_EQ(verifier.error().where, test.where) << policy.dump();
+  }
+  EXPECT_FALSE(parse_outside_verifier(Json::array()));
+}
+
+TEST(OutsideVerifier, Anchor_IsTheKeySet) {
+  const auto one = parse_outside_verifier(old_policy()).value();
+  Json policy = old_policy();
+  policy["issuer"] = "https://other.example";
+  EXPECT_EQ(parse_outside_verifier(policy).value().anchor, one.anchor);
+  policy["jwks"]["keys"][0]["kid"] = "other";
+  EXPECT_NE(parse_outside_verifier(policy).value().anchor, one.anchor);
+}
+
+TEST(EarEvidence, OtherShapes_AreRefused) {
+  const std::string hex(64, '0');
+  const EarEvidence evidence{"a.b.c", sha256({}), sha256({})};
+  EXPECT_EQ(parse_ear_evidence(as_bytes(to_json(evidence).dump())).value().token, "a.b.c");
+  for (const Json& json : {Json("a.b.c"), Json::object(), Json({{"ear", "x"}, {"key", hex}}),
+                           Json({{"ear", 1}, {"key", hex}, {"request", hex}}),
+                           Json({{"ear", "x"}, {"key", "0"}, {"request", hex}}),
+                           Json({{"ear", "x"}, {"key", hex}, {"request", hex}, {"more", 1}})}) {
+    EXPECT_FALSE(parse_ear_evidence(as_bytes(json.dump()))) << json.dump();
+  }
+  EXPECT_FALSE(parse_ear_evidence({}));
+}
+
+}  // namespace
+}  // namespace assay::attestation

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// One table of verdicts over all vectors of evidence, tests/vectors/verdicts.md: what each must
+// come to, and what it comes to. ASSAY_WRITE_VERDICTS=1 writes it. Vectors that are not everywhere
+// (ASSAY_SHARED_VECTORS) keep their rows where they are not.
+//
+// A further kind of vector adds a function that returns its rows, and a line in sets().
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "attestation/simulate/faults.h"
+#include "attestation/tdx/event_log_parse.h"
+#include "attestation/tdx/verify.h"
+#include "tests/attestation/tdx/shared_vectors.h"
+#include "tests/attestation/tdx/simulation.h"
+
+namespace assay::attestation {
+namespace {
+
+using tdx::testing::read_file;
+using tdx::testing::read_json;
+using tdx::testing::vectors_folder;
+
+struct Row {
+  std::string vector;
+  std::string expected;
+  std::string got;
+};
+using Rows = std::vector<Row>;
+
+std::filesystem::path own_folder() {
+  return std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/vectors";
+}
+
+// --- quotes
+
+struct Quote {
+  std::filesystem::path quote;
+  std::filesystem::path collateral;
+  std::string time;
+  Json policy = Json::object();
+  std::filesystem::path root{};  // empty: Intel's
+  Json report_data{};
+};
+
+std::string verdict_of(const Quote& one) {
+  const tdx::TrustAnchor anchor = one.root.empty()
+                                      ? tdx::intel_root()
+                                      : tdx::TrustAnchor::from_bytes(read_file(one.root)).value();
+  auto expectation = tdx::ReportDataExpectation::not_requested();
+  if (one.report_data.is_string()) {
+    const Bytes bytes = hex_decode(one.report_data.get<std::string>()).value();
+    tdx::ReportData value{};
+    std::copy_n(bytes.begin(), std::min(bytes.size(), value.size()), value.begin());
+    expectation = tdx::ReportDataExpectation::exactly(value);
+  }
+  const auto policy = tdx::parse_appraisal_policy(one.policy).value();
+  return tdx::testing::verdict(
+      tdx::verify(read_file(one.quote), tdx::parse_collateral(read_file(one.collateral)).value(),
+                  std::span(&anchor, 1), {parse_rfc3339(one.time).value(), expectation, policy}));
+}
+
+Rows real_quotes() {
+  const auto row = [](const std::string& quote, const std::string& collateral, const char* time,
+                      const char* expected) {
+    const auto folder = own_folder() / "tdx";
+    return Row{quote, expected,
+               verdict_of({folder / (quote + ".quote"), folder / (collateral + ".collateral.json"),
+                           time})};
+  };
+  return {row("v4-2023-07-debug", "2023-07", "2023-07-01T01:00:00Z", "TD_DEBUG_ENABLED"),
+          row("v4-2025-06", "2025-06", "2025-06-25T00:00:00Z", "OK:UpToDate"),
+          row("v4-2025-07", "2025-07", "2025-07-01T00:00:00Z", "OK:UpToDate"),
+          row("v5-2026-03", "2026-03", "2026-03-01T00:00:00Z", "OK:UpToDate"),
+          row("v5-2026-03-low-tcb", "2026-03", "2026-03-01T00:00:00Z", "TCB_LEVEL_NOT_SUPPORTED"),
+          row("v5-sandbox-root", "2026-03", "2026-03-01T00:00:00Z", "PCK_ROOT_UNTRUSTED")};
+}
+
+Rows simulated_faults() {
+  tdx::testing::Options options;
+  options.with_event_log = true;
+  Rows rows;
+  for (const tdx::Fault& fault : tdx::faults()) {
+    const tdx::Simulation simulation = simulate(tdx::testing::valid_v4(), fault);
+    rows.push_back({std::string(fault.name), std::string(fault.error),
+                    tdx::testing::verdict(simulation, options)});
+  }
+  return rows;
+}
+
+Rows changed_quotes() {
+  const auto folder = vectors_folder() / "mutations";
+  const Json manifest = read_json(folder / "manifest.json");
+  Rows rows;
+  for (const Json& one : manifest.at("cases")) {
+    const std::string root = one.at("root");
+    rows.push_back(
+        {one.at("id"), one.at("expected"),
+         verdict_of({folder / one.at("quote").get<std::string>(),
+                     folder / one.at("collateral").get<std::string>(), one.at("time"),
+                     one.at("policy"), root == "intel" ? std::filesystem::path() : folder / root,
+                     one.at("report_data")})});
+  }
+  return rows;
+}
+
+Rows quotes_of_a_test_pki() {
+  const auto folder = vectors_folder() / "synthetic";
+  const Json manifest = read_json(folder / "manifest.json");
+  Rows rows;
+  for (const Json& one : manifest.at("cases")) {
+    const std::string id = one.at("id");
+    rows.push_back(
+        {id, one.at("expected"),
+         verdict_of({folder / id / "quote.bin", folder / id / "collateral.json", one.at("time"),
+                     one.at("policy"), folder / manifest.at("root").get<std::string>()})});
+  }
+  return rows;
+}
+
+// --- event logs
+
+std::string verdict_of_log(const Bytes& log) {
+  const auto view = tdx::parse_event_log(log);
+  return view ? "OK:" + std::to_string(view->events.size()) + " events" : tdx::code(view.error());
+}
+
+Rows event_logs() {
+  return {{"v4-2025-06.ccel", "OK:43 events",
+           verdict_of_log(read_file(own_folder() / "tdx/v4-2025-06.ccel"))}};
+}
+
+Rows event_logs_of_others() {
+  const auto folder = vectors_folder() / "confidential-containers_trustee/eventlog";
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"CCEL_AAEL_alibabacloud", "OK:87 events"}, {"CCEL_data", "OK:5 events"},
+      {"CCEL_data_gcp", "OK:21 events"},          {"CCEL_data_grub", "OK:37 events"},
+      {"CCEL_data_grub_gke", "OK:35 events"},     {"CCEL_data_ovmf", "OK:20 events"}};
+  Rows rows;
+  for (const auto& [name, verdict] : expected) {
+    rows.push_back({name, verdict, verdict_of_log(read_file(folder / name))});
+  }
+  return rows;
+}
+
+// --- the table
+
+struct Set {
+  const char* name;
+  Rows (*rows)();
+  bool everywhere;  // false: of the shared vectors
+};
+constexpr Set kSets[] = {
+    {"tests/vectors/tdx", real_quotes, true},
+    {"tests/vectors/tdx, event logs", event_logs, true},
+    {"simulator, one fault each", simulated_faults, true},
+    {"changed real quotes", changed_quotes, false},
+    {"quotes of a test PKI", quotes_of_a_test_pki, false},
+    {"event logs of other projects", event_logs_of_others, false},
+};
+
+std::string lines_of(const Set& set) {
+  std::string text;
+  for (const Row& row : set.rows()) {
+    EXPECT_EQ(row.got, row.expected) << set.name << ": " << row.vector;
+    text += "| " + row.vector + " | " + row.expected + " | " + row.got + " |\n";
+  }
+  return text;
+}
+
+std::string heading(const Set& set) { return std::string("\n## ") + set.name + "\n"; }
+
+constexpr const char* kBegin =
+    "# Verdicts\n\nWhat each vector of evidence must come to, and what it comes to. Written by "
+    "`ASSAY_WRITE_VERDICTS=1 evidence_tests --gtest_filter='VerdictTable.*'`, and compared in "
+    "every "
+    "run.\n";
+constexpr const char* kColumns = "\n| vector | expected | got |\n| --- | --- | --- |\n";
+
+std::filesystem::path table_file() { return own_folder() / "verdicts.md"; }
+
+// What the table says of a set.
+std::string stored_lines(const std::string& table, const Set& set) {
+  const std::string begin = heading(set) + kColumns;
+  const std::size_t at = table.find(begin);
+  if (at == std::string::npos) {
+    return {};
+  }
+  const std::size_t first = at + begin.size();
+  return table.substr(first, table.find("\n## ", first) - first);
+}
+
+TEST(VerdictTable, IsWhatVectorsComeTo) {
+  const bool shared = std::filesystem::exists(vectors_folder());
+  const std::string table = std::filesystem::exists(table_file())
+                                ? std::string(as_text(read_file(table_file())))
+                                : std::string();
+  std::string made = kBegin;
+  for (const Set& set : kSets) {
+    made += heading(set) + kColumns;
+    made += set.everywhere || shared ? lines_of(set) : stored_lines(table, set);
+  }
+  if (std::getenv("ASSAY_WRITE_VERDICTS") != nullptr) {
+    std::ofstream(table_file()) << made;
+    return;
+  }
+  EXPECT_EQ(made, table) << "write it anew with ASSAY_WRITE_VERDICTS=1";
+}
+
+}  // namespace
+}  // namespace assay::attestation
