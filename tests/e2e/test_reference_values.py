@@ -103,7 +103,7 @@ class ReferenceValues(unittest.TestCase):
         file = self.document(1)
         done = self.service.run("assay", "refvalues", "import", file, "--sequence", "1",
                                 check=False)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("reference-unsigned", done.stderr)
         self.accepted("import", file, "--unsigned")
         self.assertNotIn("key", self.shown()[0])
