@@ -265,7 +265,10 @@ class Connection:
         if not self.agent.answers_verify:
             return
         assert self.registration is not None
-        self.check(number(frame["request"], 1))
+        if self.state == "pending" and not self.agent.checks_at_once:
+            self.tell(number(frame["request"], 1), "unknown", [("error", "", "no job has verified this instance")])
+        else:
+            self.check(number(frame["request"], 1))
 
     def on_changed(self, frame, _):
         known = {name for tensor in self.registration["tensors"] for name in tensor["names"]}

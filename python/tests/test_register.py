@@ -304,6 +304,24 @@ def test_guard(model, agent):
     assert ran == [1]
 
 
+def test_guard_waits_for_the_job(model, agent):
+    agent.checks_at_once = False
+
+    def job():
+        with agent.changed:
+            assert agent.changed.wait_for(lambda: any(f["type"] == "register" for f in agent.frames), 20)
+        owner = agent.connections[0]
+        owner.call(lambda: owner.check(0))
+    thread = threading.Thread(target=job)
+    thread.start()
+    with assay.guard(model, artifact=ARTIFACT, socket=agent.path) as registration:
+        assert registration.state == "verified"
+    thread.join()
+    with pytest.raises(assay.AgentTimeout, match="no job was ordered"):
+        with assay.guard(model, artifact=ARTIFACT, socket=agent.path, timeout=0.1):
+            raise AssertionError("not reached")
+
+
 def test_guard_names_unknown_tensors(model, agent):
     del agent.manifest["first.bias"]
     with pytest.raises(assay.UnknownTensor, match="'first.bias' is not in the manifest"):

@@ -109,6 +109,7 @@ void InstanceWatch::start(const JobInstance& instance) {
 
 void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
   auto watcher = std::make_unique<Watcher>(std::move(beat));
+  watcher->found.assign(findings.begin(), findings.end());
   const InstanceBeat told = watcher->beat;
   put(std::move(watcher));
   on_change_(told, findings);
@@ -220,6 +221,7 @@ std::shared_ptr<InstanceModel> InstanceWatch::settle(Watcher& watcher, InstanceS
   {
     const std::scoped_lock lock(mutex_);
     watcher.beat.state = state;
+    watcher.found.assign(findings.begin(), findings.end());
     model = std::exchange(watcher.model, nullptr);  // from now on ask() answers itself
     asked = watcher.asked;
     if (is_current(watcher)) {
@@ -341,7 +343,7 @@ Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& loo
   return found;
 }
 
-void InstanceWatch::locate(const Watcher& watcher, InstanceModel& model, Look& look,
+void InstanceWatch::locate(Watcher& watcher, InstanceModel& model, Look& look,
                            std::vector<Finding> findings, const std::stop_token& end) {
   if (look.replaced && !model.hash(plan_.slices, end, plan_.check != WatchCheck::kSha256)) {
     return;
@@ -359,6 +361,7 @@ void InstanceWatch::locate(const Watcher& watcher, InstanceModel& model, Look& l
   std::optional<InstanceBeat> told;
   {
     const std::scoped_lock lock(mutex_);
+    watcher.found = findings;
     if (is_current(watcher)) {
       told = watcher.beat;
     }
@@ -402,7 +405,7 @@ void InstanceWatch::run(Watcher& watcher, const std::stop_token& stop) {
 }
 
 void InstanceWatch::ask(Owner& owner) {
-  Finding why{Finding::Kind::kError, {}, "no job has verified this instance"};
+  std::vector<Finding> why = {{Finding::Kind::kError, {}, "no job has verified this instance"}};
   InstanceState state = InstanceState::kUnknown;
   {
     const std::scoped_lock lock(mutex_);
@@ -414,15 +417,16 @@ void InstanceWatch::ask(Owner& owner) {
       return;
     }
     if (owner.storage_changed()) {
-      why.detail = "its owner saw storage replaced; register anew";
+      why.front().detail = "its owner saw storage replaced; register anew";
       state = InstanceState::kViolated;
     } else if (place != watchers_.end() && place->second->beat.state == InstanceState::kViolated) {
-      why.detail = "it was found changed; a new job will look again";
+      why.front().detail = "it was found changed; a new job will look again";
+      why.insert(why.begin(), place->second->found.begin(), place->second->found.end());
       state = InstanceState::kViolated;
     }
   }
   owner.begin_check();
-  owner.tell(state, {&why, 1});
+  owner.tell(state, why);
 }
 
 void InstanceWatch::violate(const Owner& owner, std::span<const std::string> tensors) {

@@ -54,7 +54,7 @@ class InstanceWatch {
 
   // The owner (a process of an instance, owner.h) wants all its memory checked now. A watched
   // instance gets a full pass, and its owners are told the result. For any other instance the owner
-  // is told at once: violated when it was found so before, else unknown.
+  // is told at once: violated when it was found so before, with what was found; else unknown.
   void ask(Owner& owner);
   // The owner itself saw that the storage of these tensors was replaced. Its instance is violated
   // until the registration ends, whatever a job finds.
@@ -102,6 +102,7 @@ class InstanceWatch {
     Steady::time_point looked{};  // end of the last check of all bytes; guarded by mutex_
     bool asked = false;           // guarded by mutex_
     std::vector<Finding> said{};  // findings of its owners; guarded by mutex_
+    std::vector<Finding> found{};  // what its state was told with; guarded by mutex_
     std::vector<Yield> yields{};  // by different processes; guarded by mutex_
     bool news = false;            // asked, said or yields changed; guarded by mutex_
     std::condition_variable_any changed{};
@@ -170,7 +171,7 @@ class InstanceWatch {
                                                        std::span<const Schedule::Turn> turns,
                                                        const std::stop_token& end);
   // Tells the owners and on_located_ which byte ranges changed, as far as they can be found.
-  void locate(const Watcher& watcher, InstanceModel& model, Look& look,
+  void locate(Watcher& watcher, InstanceModel& model, Look& look,
               std::vector<Finding> findings, const std::stop_token& end);
   [[nodiscard]] Result<std::vector<Finding>> full_pass(InstanceModel& model,
                                                        const std::vector<Entry>& entries,

@@ -100,17 +100,21 @@ class Registration:
         return result
 
     def wait(self, timeout: float = VERIFY) -> str:
-        """Waits while the state is `pending`, as it is until all ranks are there."""
+        """Waits while the state is `pending`, as it is until a job has looked at all ranks."""
         with self._link.lock:
             if not self._link.changed.wait_for(lambda: self._link.state != "pending", timeout):
-                raise AgentTimeout(f"still pending after {timeout} s: not all of {self._world} ranks are "
-                                   "registered, or the check takes longer")
+                raise AgentTimeout(f"still pending after {timeout} s: no job was ordered, not all of "
+                                   f"{self._world} ranks are registered, or the check takes longer")
             return self._link.state
 
     def require_verified(self, timeout: float = VERIFY) -> None:
-        """Has everything checked now. Errors: NotVerified, UnknownTensor, those of verify_now()."""
+        """Has everything checked now, once the job that looks first has ended.
+
+        Errors: NotVerified, UnknownTensor, those of verify_now().
+        """
         deadline = time.monotonic() + timeout
-        if self.verify_now(timeout) == "pending":
+        self.wait(timeout)
+        if self.verify_now(max(0.0, deadline - time.monotonic())) == "pending":
             self.wait(max(0.0, deadline - time.monotonic()))
         state, findings = self.state, self.findings
         if state != "verified":
@@ -261,7 +265,7 @@ def _check_socket(path: str) -> None:
 def guard(model: Any, *, artifact: str, timeout: float = VERIFY, **options: Any) -> Iterator[Registration]:
     """Runs its body only over verified weights.
 
-    Verifies before and after, and looks whether they were ever found violated in between. Each call
+    Waits for the job that verifies the instance. Verifies before and after, and looks whether they were ever found violated in between. Each call
     of the model is a step for the hints, unless `hints=` is given: then the caller says when steps
     run. `options`: as register(). Errors: NotVerified, UnknownTensor, those of register() and
     verify_now().
