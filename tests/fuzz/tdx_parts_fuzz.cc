@@ -99,7 +99,8 @@ std::vector<Bytes> signed_bytes(std::uint8_t number, const Bytes& bytes) {
     return {signed_part(bytes)};
   }
   std::vector<Bytes> certificates;
-  for (const Bytes& der : split_pem_chain(as_text(bytes)).value()) {
+  const auto chain = split_pem_chain(as_text(bytes));
+  for (const Bytes& der : chain.value()) {
     certificates.push_back(signed_part(der));
   }
   return certificates;
