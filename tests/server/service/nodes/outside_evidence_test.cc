@@ -6,7 +6,7 @@
 
 #include "attestation/outside_verifier.h"
 #include "schemas/core/sha.h"
-#include "schemas/report_data.h"
+#include "server/service/nodes/reappraise.h"
 #include "tests/attestation/tokens.h"
 #include "tests/server/service/node_fixture.h"
 
