@@ -6,10 +6,12 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
+
+#include <re2/re2.h>
 
 #include "schemas/json_schema.h"
 
@@ -42,7 +44,7 @@ struct JsonSchema::Node {
   CountBounds members;  // of objects
   std::optional<Json> minimum;
   std::optional<Json> maximum;
-  std::optional<std::regex> pattern;
+  std::unique_ptr<const RE2> pattern;  // of bytes, looked for anywhere in the text
   bool unique = false;
   const Node* items = nullptr;
   std::vector<std::string> required;

@@ -34,8 +34,25 @@ std::u16string utf16(std::string_view text) {
   return units;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// Whether the text stands for itself between quotation marks.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+}
+
 // Section 3.2.2.2: only what must be escaped is, in the shortest form.
 void append_string(std::string& out, std::string_view text) {
+  if (is_plain(text)) {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   constexpr std::string_view kShort = "btn_fr";  // U+0008 to U+000D, U+000B has no short form
   constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
@@ -104,7 +121,25 @@ void append_double(std::string& out, double value) {
 
 Status append(std::string& out, const Json& value);
 
+Status append_member(std::string& out, const std::string& key, const Json& value) {
+  out += out.back() == '{' ? "" : ",";
+  append_string(out, key);
+  out += ':';
+  return append(out, value);
+}
+
 Status append_object(std::string& out, const Json& value) {
+  out += '{';
+  const auto& object = value.get_ref<const Json::object_t&>();
+  // Those are in the order of their bytes, which for ASCII is that of section 3.2.3.
+  if (std::all_of(object.begin(), object.end(),
+                  [](const auto& member) { return is_ascii(member.first); })) {
+    for (const auto& [key, member] : object) {
+      ASSAY_TRY(append_member(out, key, member));
+    }
+    out += '}';
+    return {};
+  }
   std::vector<std::pair<std::u16string, Json::const_iterator>> members;
   for (auto it = value.begin(); it != value.end(); ++it) {
     if (!is_utf8(it.key())) {
@@ -114,14 +149,8 @@ Status append_object(std::string& out, const Json& value) {
   }
   std::sort(members.begin(), members.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  out += '{';
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (i > 0) {
-      out += ',';
-    }
-    append_string(out, members[i].second.key());
-    out += ':';
-    ASSAY_TRY(append(out, members[i].second.value()));
+  for (const auto& [order, member] : members) {
+    ASSAY_TRY(append_member(out, member.key(), member.value()));
   }
   out += '}';
   return {};
@@ -167,7 +196,8 @@ Status append(std::string& out, const Json& value) {
       out += value.get<bool>() ? "true" : "false";
       return {};
     case Json::value_t::string:
-      if (!is_utf8(value.get_ref<const std::string&>())) {
+      if (const auto& text = value.get_ref<const std::string&>();
+          !is_plain(text) && !is_utf8(text)) {
         return fail(ErrorCode::kMalformedJson, "a string is not UTF-8");
       }
       append_string(out, value.get_ref<const std::string&>());

@@ -9,7 +9,8 @@
 
 CREATE TABLE documents (
   id BLOB NOT NULL PRIMARY KEY,
-  media_type TEXT NOT NULL,
+  media_type TEXT NOT NULL,  -- empty: that of an envelope (DSSE)
+  form INTEGER NOT NULL,     -- of bytes: enum PackedForm (storage/sqlite/packed.h)
   bytes BLOB NOT NULL,
   seal BLOB NOT NULL  -- of id and media type
 ) STRICT;
@@ -31,13 +32,20 @@ CREATE TABLE log_records (
   time_high INTEGER NOT NULL,
   type TEXT NOT NULL,
   actor TEXT NOT NULL,
+  form INTEGER NOT NULL,  -- of bytes, as in documents
   bytes BLOB NOT NULL
 ) STRICT;
 CREATE INDEX log_records_by_type ON log_records (type);
 CREATE INDEX log_records_by_actor ON log_records (actor);
 
+-- Texts that many rows have, by number.
+CREATE TABLE texts (
+  number INTEGER PRIMARY KEY,
+  text TEXT NOT NULL UNIQUE
+) STRICT;
+
 CREATE TABLE log_subjects (
-  subject TEXT NOT NULL,
+  subject INTEGER NOT NULL,  -- of texts
   idx INTEGER NOT NULL,
   PRIMARY KEY (subject, idx)
 ) STRICT, WITHOUT ROWID;
@@ -245,7 +253,7 @@ CREATE TABLE active_policies (
 
 CREATE TABLE decisions (
   log_index INTEGER PRIMARY KEY REFERENCES log_records (idx),
-  id TEXT NOT NULL UNIQUE,
+  id ANY NOT NULL UNIQUE,  -- the 16 bytes of a UUID, or another text
   envelope BLOB NOT NULL REFERENCES documents (id),
   allowed INTEGER NOT NULL CHECK (allowed IN (0, 1)),
   point TEXT NOT NULL,
@@ -259,7 +267,7 @@ CREATE INDEX decisions_by_name_space ON decisions (name_space);
 CREATE TABLE decision_subjects (
   log_index INTEGER NOT NULL REFERENCES decisions (log_index),
   ordinal INTEGER NOT NULL,
-  subject TEXT NOT NULL,
+  subject INTEGER NOT NULL REFERENCES texts (number),
   PRIMARY KEY (log_index, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX decision_subjects_by_subject ON decision_subjects (subject, log_index);
@@ -267,7 +275,7 @@ CREATE INDEX decision_subjects_by_subject ON decision_subjects (subject, log_ind
 CREATE TABLE decision_reasons (
   log_index INTEGER NOT NULL REFERENCES decisions (log_index),
   ordinal INTEGER NOT NULL,
-  reason TEXT NOT NULL,
+  reason INTEGER NOT NULL REFERENCES texts (number),
   PRIMARY KEY (log_index, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX decision_reasons_by_reason ON decision_reasons (reason, log_index);

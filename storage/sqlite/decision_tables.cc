@@ -2,6 +2,8 @@
 // A decision is a row at its log index with its subjects and reasons beside it.
 #include "storage/sqlite/decision_tables.h"
 
+#include <sqlite3.h>
+
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
 
@@ -27,14 +29,41 @@ Status insert_texts(Connection& connection, Sql sql, LeafIndex index,
                     const std::vector<std::string>& texts) {
   std::size_t ordinal = 0;
   for (const std::string& text : texts) {
+    ASSAY_TRY(connection.query(Sql::kTextPut).bind(text).run());
     ASSAY_TRY(connection.query(sql).bind(index).bind(ordinal++).bind(text).run());
   }
   return {};
 }
 
+constexpr std::size_t kUuidBytes = 16;
+
+std::string uuid_of(ByteView bytes) {
+  std::string text = hex_encode(bytes);
+  for (const std::size_t dash : {20U, 16U, 12U, 8U}) {
+    text.insert(dash, "-");
+  }
+  return text;
+}
+
+// A UUID is kept as its bytes, in less than half of the room.
+Query& bind_id(Query& query, const std::string& id) {
+  std::string digits = id;
+  std::erase(digits, '-');
+  const auto bytes = hex_decode(digits);
+  const bool is_uuid = bytes && bytes->size() == kUuidBytes && uuid_of(*bytes) == id;
+  return is_uuid ? query.bind(ByteView(*bytes)) : query.bind(std::string_view(id));
+}
+
+// What bind_id() wrote.
+std::string id_in(const Query& query, int column) {
+  const ByteView view = query.view(column);
+  const bool is_uuid = query.type(column) == SQLITE_BLOB && view.size() == kUuidBytes;
+  return is_uuid ? uuid_of(view) : query.text(column);
+}
+
 Result<std::optional<LeafIndex>> find_index(Connection& connection, const std::string& id) {
   Query query = connection.query(Sql::kDecisionFind);
-  ASSAY_ASSIGN(const bool found, query.bind(id).next());
+  ASSAY_ASSIGN(const bool found, bind_id(query, id).next());
   return found ? std::optional(query.count(0)) : std::nullopt;
 }
 
@@ -67,7 +96,7 @@ Result<DecisionRow> read_row(Connection& connection, LeafIndex index, SealedRow&
   ASSAY_ASSIGN(Digest envelope, query.digest(1));
   ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index, sealed));
   ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index, sealed));
-  return DecisionRow{.id = query.text(0),
+  return DecisionRow{.id = id_in(query, 0),
                      .envelope = DocumentId(std::move(envelope)),
                      .allowed = query.integer(2) != 0,
                      .point = query.text(3),
@@ -78,9 +107,13 @@ Result<DecisionRow> read_row(Connection& connection, LeafIndex index, SealedRow&
                      .log_index = index};
 }
 
-Status seal_row(Connection& connection, LeafIndex index) {
-  SealedRow sealed(Sealed::kDecision, seal_name(index));
-  ASSAY_TRY(read_row(connection, index, sealed));
+// What is sealed is what reads back: it must be what was to be written.
+Status seal_row(Connection& connection, const DecisionRow& row) {
+  SealedRow sealed(Sealed::kDecision, seal_name(row.log_index));
+  ASSAY_ASSIGN(const DecisionRow written, read_row(connection, row.log_index, sealed));
+  if (written.id != row.id || written.subjects != row.subjects || written.reasons != row.reasons) {
+    return fail(ErrorCode::kDataLoss, "a decision does not read back as it was written");
+  }
   return sealed.keep(connection);
 }
 
@@ -135,9 +168,8 @@ namespace {
 Status write_decision(Connection& connection, const DecisionRow& row, std::int64_t before) {
   ASSAY_ASSIGN(const std::int64_t time_high,
                note_time(connection, kDecisions, before, row.evaluated_at));
-  ASSAY_TRY(connection.query(Sql::kDecisionInsert)
-                .bind(row.log_index)
-                .bind(row.id)
+  Query insert = connection.query(Sql::kDecisionInsert);
+  ASSAY_TRY(bind_id(insert.bind(row.log_index), row.id)
                 .bind(row.envelope)
                 .bind(row.allowed ? 1 : 0)
                 .bind(row.point)
@@ -147,7 +179,7 @@ Status write_decision(Connection& connection, const DecisionRow& row, std::int64
                 .run());
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionSubjectInsert, row.log_index, row.subjects));
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionReasonInsert, row.log_index, row.reasons));
-  return seal_row(connection, row.log_index);
+  return seal_row(connection, row);
 }
 
 }  // namespace

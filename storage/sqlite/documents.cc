@@ -2,11 +2,17 @@
 // Documents are hashed on the way in and again on the way out.
 #include "storage/sqlite/documents.h"
 
+#include <utility>
+
 #include "schemas/core/sha.h"
+#include "storage/sqlite/packed.h"
 #include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 namespace {
+
+// The media type that most documents have, and that an empty column stands for.
+constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
 // The bytes have their digest; the media type has this.
 Digest media_type_seal(const Connection& connection, const DocumentId& id,
@@ -37,10 +43,12 @@ Result<Document> load_document(Connection& connection, const DocumentId& id) {
   if (!found) {
     return fail(ErrorCode::kNotFound, "there is no document with this digest", id.text());
   }
-  Document document{id, query.text(0), query.bytes(1)};
-  if (sha(id.digest().algorithm(), document.bytes) != id.digest()) {
+  auto bytes = unpack(query.integer(3), query.view(1));
+  if (!bytes || sha(id.digest().algorithm(), *bytes) != id.digest()) {
     return fail(ErrorCode::kDataLoss, "a stored document differs from its digest", id.text());
   }
+  const std::string type = query.text(0);
+  Document document{id, type.empty() ? std::string(kEnvelopeMediaType) : type, *std::move(bytes)};
   ASSAY_ASSIGN(const Digest seal, query.digest(2));
   if (seal != media_type_seal(connection, id, document.media_type)) {
     return fail(ErrorCode::kDataLoss, "the media type of a stored document was changed", id.text());
@@ -53,10 +61,12 @@ Result<DocumentId> put_document(Connection& connection, std::string_view media_t
   DocumentId id(sha256(bytes));
   ASSAY_ASSIGN(const bool known, has_document(connection, id));
   if (!known) {
+    const Packed packed = pack_document(bytes);
     ASSAY_TRY(connection.query(Sql::kDocumentInsert)
                   .bind(id)
-                  .bind(media_type)
-                  .bind_borrowed(bytes)
+                  .bind(media_type == kEnvelopeMediaType ? std::string_view() : media_type)
+                  .bind(std::to_underlying(packed.form))
+                  .bind_borrowed(packed.form == PackedForm::kPlain ? bytes : ByteView(packed.bytes))
                   .bind(media_type_seal(connection, id, media_type))
                   .run());
   }

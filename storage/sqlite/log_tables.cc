@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "schemas/tiles.h"
 #include "storage/sqlite/lists.h"
+#include "storage/sqlite/packed.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -33,21 +35,29 @@ Result<std::pair<TreeSize, std::int64_t>> records_in_table(Connection& connectio
 
 Status insert_record(Connection& connection, LeafIndex index, const LogRecord& record,
                      std::int64_t time_high, ByteView bytes) {
+  // Those of decisions are most of a log, and what the dictionary is for.
+  const Packed packed = record.type == event::kDecisionMade ? pack_record(bytes) : Packed{};
   ASSAY_TRY(connection.query(Sql::kRecordInsert)
                 .bind(index)
                 .bind(record.time)
                 .bind(time_high)
                 .bind(record.type)
                 .bind(record.actor)
-                .bind_borrowed(bytes)
+                .bind(std::to_underlying(packed.form))
+                .bind_borrowed(packed.form == PackedForm::kPlain ? bytes : ByteView(packed.bytes))
                 .run());
   for (const std::string& subject : record.subjects) {
-    ASSAY_TRY(connection.query(Sql::kSubjectInsert).bind(subject).bind(index).run());
+    ASSAY_TRY(put_log_subject(connection, subject, index));
   }
   return {};
 }
 
 }  // namespace
+
+Status put_log_subject(Connection& connection, const std::string& subject, LeafIndex index) {
+  ASSAY_TRY(connection.query(Sql::kTextPut).bind(subject).run());
+  return connection.query(Sql::kSubjectInsert).bind(subject).bind(index).run();
+}
 
 namespace {
 
@@ -153,13 +163,13 @@ Result<Bytes> load_record(Connection& connection, LeafIndex index) {
   if (!found) {
     return row_missing();
   }
-  Bytes bytes = query.bytes(0);
+  const auto unpacked = unpack(query.integer(1), query.view(0));
   ASSAY_ASSIGN(const Digest leaf, load_node(connection, 0, index));
-  if (merkle_leaf(kHash, bytes) != leaf) {
+  if (!unpacked || merkle_leaf(kHash, *unpacked) != leaf) {
     return fail(ErrorCode::kDataLoss,
                 "log record " + std::to_string(index) + " differs from its leaf hash");
   }
-  return bytes;
+  return *unpacked;
 }
 
 Result<Digest> load_node(Connection& connection, unsigned level, std::uint64_t index) {
@@ -244,7 +254,9 @@ Status check_log(Connection& connection, const LogState& state) {
       return row_missing();
     }
     const std::string where = "log record " + std::to_string(frontier.size());
-    for (const Digest& digest : frontier.append(merkle_leaf(kHash, records.bytes(1)))) {
+    // What cannot be unpacked has the digest of nothing.
+    const Bytes bytes = unpack(records.integer(2), records.view(1)).value_or(Bytes());
+    for (const Digest& digest : frontier.append(merkle_leaf(kHash, bytes))) {
       ASSAY_ASSIGN(const bool node, nodes.next());
       if (!node || nodes.count(0) != position++) {
         return row_missing();

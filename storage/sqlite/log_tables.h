@@ -57,6 +57,9 @@ struct LogTail {
 // Stores a record with its digests and index rows, and advances `tail`.
 [[nodiscard]] Result<LeafIndex> append_record(Connection& connection, LogTail& tail,
                                               const LogRecord& record);
+// Has a record found by one of its subjects. A part of append_record().
+[[nodiscard]] Status put_log_subject(Connection& connection, const std::string& subject,
+                                     LeafIndex index);
 // Stores only the digests for a leaf with these bytes, and advances `frontier`. A part of
 // append_record().
 [[nodiscard]] Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView bytes);

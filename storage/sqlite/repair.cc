@@ -280,7 +280,7 @@ class Repairer {
  private:
   Status repair(const EventRow& event) {
     for (const std::string& subject : event.record.subjects) {
-      ASSAY_TRY(connection_.query(Sql::kSubjectInsert).bind(subject).bind(event.index).run());
+      ASSAY_TRY(put_log_subject(connection_, subject, event.index));
     }
     if (const auto id = statement_of(event.record)) {
       return statement(*id, event);

@@ -152,7 +152,10 @@ TEST_F(OldFile, OfAnyMoment_IsWholeOrRefused) {
     put_in_place(std::to_string(i));
     const auto store = open();
     if (!store) {
-      EXPECT_EQ(store.error().code, ErrorCode::kStoreBehindAnchor) << i << to_string(store.error());
+      // A copy that was taken while the log was copied into the file has some pages of each.
+      const ErrorCode code = store.error().code;
+      EXPECT_TRUE(code == ErrorCode::kStoreBehindAnchor || code == ErrorCode::kDataLoss)
+          << i << to_string(store.error());
       continue;
     }
     ++whole;

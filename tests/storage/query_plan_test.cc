@@ -68,7 +68,12 @@ TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {
   const Sql last = Sql::kDecisionByReason;
   for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
     const Sql sql = static_cast<Sql>(i);
-    const auto plan = plan_of(connection_->handle(), sql);
+    auto plan = plan_of(connection_->handle(), sql);
+    // A text is looked up once for its number.
+    std::erase_if(plan, [](const std::string& step) {
+      return step.starts_with("SCALAR SUBQUERY") ||
+             step == "SEARCH texts USING COVERING INDEX sqlite_autoindex_texts_1 (text=?)";
+    });
     ASSERT_EQ(plan.size(), 1U) << sql_text(sql);
     EXPECT_TRUE(plan[0].starts_with("SEARCH")) << plan[0];
     if (sql != Sql::kEventNextType) {

@@ -359,6 +359,14 @@ TEST_F(RepairTest, SubjectsOfTheLog_AreMadeFromIt) {
   EXPECT_EQ(view->events(query)->items.size(), 1U);
 }
 
+TEST_F(RepairTest, TextsThatWereAltered_AreMadeAgain) {
+  const auto view =
+      repaired_after("UPDATE texts SET text = text || '!' WHERE text = 'node:gpu-1'", {}, {});
+  EventQuery query;
+  query.subject = "node:gpu-1";
+  EXPECT_EQ(view->events(query)->items.size(), 1U);
+}
+
 // The page has a row for each table that there is.
 TEST_F(RepairTest, EveryTable_IsInTheRecoveryPage) {
   std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/docs/recovery.md");

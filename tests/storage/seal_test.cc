@@ -71,6 +71,18 @@ TEST_F(SealTest, Decision_WithoutItsReason_IsDataLoss) {
   EXPECT_EQ(code(view()->decision("denied")), ErrorCode::kDataLoss);
 }
 
+// Reasons and subjects stand in a table of texts.
+TEST_F(SealTest, Decision_WithAnotherReason_IsDataLoss) {
+  change("UPDATE texts SET text = 'key-expired' WHERE text = 'key-revoked'");
+  EXPECT_EQ(code(view()->decision("denied")), ErrorCode::kDataLoss);
+}
+
+TEST_F(SealTest, Decision_AboutAnotherModel_IsDataLoss) {
+  change(
+      "UPDATE texts SET text = text || 'x' WHERE number = (SELECT subject FROM decision_subjects)");
+  EXPECT_EQ(code(view()->decision("denied")), ErrorCode::kDataLoss);
+}
+
 TEST_F(SealTest, SpentNonce_IsNotGoodAgain) {
   change("DROP TRIGGER challenges_stay_used; UPDATE challenges SET used_at = NULL");
   const auto again = store_->write([](Transaction& t) -> Status {

@@ -130,7 +130,7 @@ TEST_F(Tamper, Document_IsDataLossWhenRead) {
 
 TEST_F(Tamper, DocumentReadInsideAWrite_UndoesTheWrite) {
   // The database fails in the middle of the work.
-  tamper("PRAGMA foreign_keys = OFF; INSERT INTO decision_reasons VALUES (21, 0, 'in the way')");
+  tamper("PRAGMA foreign_keys = OFF; INSERT INTO decision_reasons VALUES (21, 0, 1)");
   const auto store = open().value();
   const auto result = store->write([](Transaction& transaction) -> Status {
     DecisionRow row = make_decision("lost");

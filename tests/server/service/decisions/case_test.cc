@@ -334,7 +334,7 @@ TEST_F(Cases, AnyPartThatIsMissingOrDamaged_IsDataLoss) {
     });
     EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss) << part;
     on_file([&](Database& database) {
-      database.run("INSERT INTO documents SELECT id, media_type, x'7b7d', seal FROM kept");
+      database.run("INSERT INTO documents SELECT id, media_type, 0, x'7b7d', seal FROM kept");
     });
     EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss) << part;
     on_file([&](Database& database) {
