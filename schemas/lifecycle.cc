@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/members.h"
+#include "schemas/name_form.h"
 #include "schemas/validate.h"
 
 namespace assay {
@@ -74,6 +75,10 @@ Result<Lifecycle> lifecycle_from(const Statement& statement) {
   for (const Json& item : members::child(predicate, "inputs", no_inputs)) {
     lifecycle.inputs.push_back({members::text(item, "role"), members::text(item, "name"),
                                 members::text_map(item, "digest")});
+    if (has_control_character(lifecycle.inputs.back().name)) {
+      return fail(ErrorCode::kSchemaViolation, "a name holds no control characters",
+                  "/predicate/inputs/" + std::to_string(lifecycle.inputs.size() - 1) + "/name");
+    }
   }
   lifecycle.parameters = members::child(predicate, "parameters", Json::object());
   const Json no_metrics = Json::object();

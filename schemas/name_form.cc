@@ -42,6 +42,20 @@ std::optional<std::string> decoded(std::string_view name) {
 
 }  // namespace
 
+bool has_control_character(std::string_view text) {
+  constexpr unsigned char kC1Lead = 0xC2;
+  constexpr unsigned char kC1Last = 0x9F;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 = byte == kC1Lead && i + 1 < text.size() &&
+                    static_cast<unsigned char>(text[i + 1]) <= kC1Last;
+    if (byte < 0x20 || byte == 0x7F || c1) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::optional<std::string> normalised_name(std::string_view name) {
   const std::optional<std::string> plain = decoded(name);
   if (!plain) {

@@ -14,4 +14,8 @@ namespace assay {
 // is broken or hides another one.
 [[nodiscard]] std::optional<std::string> normalised_name(std::string_view name);
 
+// Returns whether the text holds a control character: C0, DEL, or C1 as UTF-8 encodes it. A name
+// with one is shown as another name, or moves the cursor of whoever reads it.
+[[nodiscard]] bool has_control_character(std::string_view text);
+
 }  // namespace assay

@@ -26,6 +26,13 @@ Status check_digests(const Subject& subject, const std::string& where) {
   return {};
 }
 
+Status check_subject(const Subject& subject, const std::string& where) {
+  if (has_control_character(subject.name)) {
+    return fail(ErrorCode::kSchemaViolation, "a name holds no control characters", where + "/name");
+  }
+  return check_digests(subject, where);
+}
+
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 bool is_name_part(std::string_view part) {
@@ -57,7 +64,7 @@ Result<Statement> parse_statement(ByteView payload) {
   statement.predicate = predicate == json.end() ? Json::object() : std::move(*predicate);
   for (const Json& item : json["subject"]) {
     Subject subject{members::text(item, "name"), members::text_map(item, "digest")};
-    ASSAY_TRY(check_digests(subject, "/subject/" + std::to_string(statement.subjects.size())));
+    ASSAY_TRY(check_subject(subject, "/subject/" + std::to_string(statement.subjects.size())));
     statement.subjects.push_back(std::move(subject));
   }
   return statement;
@@ -70,7 +77,7 @@ Result<std::string> encode_statement(const Statement& statement) {
     if (!subject.name.empty()) {
       item["name"] = subject.name;
     }
-    ASSAY_TRY(check_digests(subject, "/subject/" + std::to_string(subjects.size())));
+    ASSAY_TRY(check_subject(subject, "/subject/" + std::to_string(subjects.size())));
     subjects.push_back(std::move(item));
   }
   const Json json = {{"_type", kStatementType},

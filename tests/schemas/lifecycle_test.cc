@@ -89,6 +89,19 @@ TEST(Lifecycle, ChangesThatTheSchemaForbids_AreRefused) {
   }
 }
 
+TEST(Lifecycle, ControlCharactersInTheNameOfAnInput_AreRefused) {
+  for (const char* name : {"acme/corpus\n", "acme\x1b[2K/corpus", "acme/\x7f", "acme/\xc2\x85"}) {
+    Statement statement = sample_statement();
+    statement.predicate["inputs"][0]["name"] = name;
+    const auto read = lifecycle_from(statement);
+    EXPECT_EQ(code_of(read), "schema-violation") << name;
+    EXPECT_EQ(read.error().where, "/predicate/inputs/0/name");
+  }
+  Statement statement = sample_statement();
+  statement.predicate["inputs"][0]["name"] = "acme/corpus \xc2\xa0\xc3\xa9";  // no controls
+  EXPECT_TRUE(lifecycle_from(statement));
+}
+
 TEST(Lifecycle, UnknownMember_IsRefusedWithItsPlace) {
   Statement statement = sample_statement();
   statement.predicate["inputs"][0]["extra"] = 1;

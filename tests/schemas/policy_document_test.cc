@@ -104,6 +104,7 @@ TEST(Policy, Changes_AreRefused) {
   const std::tuple<const char*, Json, const char*> changes[] = {
       {"/name", "Prod", "schema-violation"},
       {"/name", "", "schema-violation"},
+      {"/name", "prod\n", "schema-violation"},
       {"/version", 0, "schema-violation"},
       {"/version", 1.5, "schema-violation"},
       {"/mode", "off", "schema-violation"},

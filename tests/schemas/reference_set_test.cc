@@ -66,6 +66,7 @@ TEST(ReferenceSet, EmptyDoubledOversizedOrUnknown_IsRefused) {
             "schema-violation /values/0");
   EXPECT_EQ(refusal(with("kind", "colours")), "schema-violation /kind");
   EXPECT_EQ(refusal(with("name", "set:x")), "schema-violation /name");
+  EXPECT_EQ(refusal(with("name", "managers\n")), "schema-violation /name");
   EXPECT_EQ(refusal(with("more", 1)), "unknown-member /more");
   Json many = Json::array();
   for (std::size_t i = 0; i <= kMaxSetValues; ++i) {

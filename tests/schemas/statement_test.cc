@@ -38,6 +38,31 @@ TEST(Statement, ForeignPredicate_IsKeptAsItStands) {
   EXPECT_EQ(statement->subjects[0].artifact(), std::nullopt);
 }
 
+// Whatever the predicate: what a statement calls its subject is shown and compared with rules.
+TEST(Statement, ControlCharactersInTheNameOfASubject_AreRefused) {
+  for (const char* name : {"model\n", "\rmodel", "mo\tdel", "m\x1b[2K", "m\x7f", "m\xc2\x9b"}) {
+    for (Json json : {foreign(), own()}) {
+      json["subject"][0]["name"] = name;
+      const auto read = parse_statement(bytes_of(json));
+      EXPECT_EQ(code_of(read), "schema-violation") << name;
+      EXPECT_EQ(where_of(read), "/subject/0/name");
+    }
+  }
+  Json json = foreign();
+  json["subject"][0]["name"] = "model \xc3\xa9";
+  auto read = parse_statement(bytes_of(json));
+  ASSERT_TRUE(read);
+  read->subjects[0].name += '\n';
+  EXPECT_EQ(code_of(encode_statement(*read)), "schema-violation");
+}
+
+TEST(ModelName, ControlCharacters_AreRefused) {
+  for (const std::string name : {"acme/demo\n", "acme\n/demo", "acme/de\x01mo", "\tacme/demo"}) {
+    EXPECT_EQ(code_of(check_model_name(name)), "schema-violation");
+  }
+  EXPECT_EQ(code_of(check_model_name(std::string("acme/demo\0", 10))), "schema-violation");
+}
+
 TEST(Statement, AbsentPredicate_IsEmpty) {
   Json json = foreign();
   json.erase("predicate");
