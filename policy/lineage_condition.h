@@ -20,8 +20,9 @@ inline constexpr std::string_view kCollectStage = "collect";
 //   and identities when they signed a manifest or a making statement of a node, counted or not;
 // - licence-not-allowed: the licence of a counted making statement leaves no choice that `licences`
 //   accepts;
-// - signers-insufficient: a node has counted statements that an edge rule is about, and too few of
-//   the rule's identities signed them;
+// - signers-insufficient: counted statements that an edge rule is about name an edge, one thing
+// that
+//   went into a node, and too few of the rule's identities signed those that name it;
 // - stage-missing: on no path from an ancestor to the artifact do the stages occur in this order,
 //   each at a counted statement; statements that make nothing come after the one that made the
 //   node;
@@ -33,6 +34,8 @@ inline constexpr std::string_view kCollectStage = "collect";
 //   is on the deny list (schemas/name_form.h);
 // - lineage-cycle: a node was made from itself;
 // - lineage-incomplete: the search ended at a limit, on a path that counts;
+// - ancestor-denied, only now an error: nothing of the above is on the deny list, but something of
+//   the lineage as it was before statements were withdrawn is;
 // - licence-unknown: a leaf has no licence that can be read, or another node has one that cannot;
 // - condition-undecided: a signature that would count was logged after the time of the evaluation.
 // An input is known when each of its strong digests leads to a known node: otherwise a second

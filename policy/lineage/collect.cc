@@ -176,6 +176,7 @@ class Search {
     }
   }
 
+  // Withdrawn or not: what it said went in is compared with deny lists.
   bool may_count(const LineageStatement& statement, const Place& place) const {
     if (all_) {
       return true;
@@ -186,17 +187,14 @@ class Search {
     static const Names nobody = {kUnknownName};
     const Names& names = place.names.empty() ? nobody : place.names;
     const StatementFact& fact = statement.fact;
-    return !fact.withdrawn &&
-           std::any_of(fact.signers.begin(), fact.signers.end(), [&](const SignerFact& signer) {
-             return granted(signer, names,
-                            {KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}});
-           });
+    return std::any_of(fact.signers.begin(), fact.signers.end(), [&](const SignerFact& signer) {
+      return granted(signer, names, {KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}});
+    });
   }
 
   // Under the manifest's own name and, unless `names` is null, under one of these.
   static bool may_publish(const LineageStatement& manifest, const Names* names) {
-    if (manifest.fact.withdrawn || manifest.subjects.empty() ||
-        manifest.subjects.front().names.empty()) {
+    if (manifest.subjects.empty() || manifest.subjects.front().names.empty()) {
       return false;
     }
     const SigningContext context{

@@ -14,15 +14,16 @@
 namespace assay::policy {
 
 struct JudgedEdges {
-  bool failed = false;         // a node has too few signers
+  bool failed = false;         // an edge has too few signers
   bool undecided = false;      // signers or evidence of a node cannot be judged yet
   std::set<Reason> refused{};  // why evidence is not as demanded
-  Shown unsigned_nodes{};      // nodes with too few signers
+  Shown unsigned_nodes{};      // edges with too few signers
   Shown unattested{};          // statements whose evidence is not as demanded
 };
 
-// Judges each rule on each node that has counted statements which the rule is about. `name_of`
-// returns what an explanation shows of a node.
+// Judges each rule on each edge into a node that counted statements which the rule is about name: a
+// thing that went in needs as many signers of statements that name it. Statements of a node that
+// name nothing are one edge. `name_of` returns what an explanation shows of a node.
 [[nodiscard]] JudgedEdges judge_edges(std::span<const LineageEdgeRule> rules,
                                       const LineageWalk& walk,
                                       const std::function<Json(const WalkedNode&)>& name_of,

@@ -31,6 +31,7 @@ class Judge {
         lineage_(lineage),
         index_(lineage.index()),
         demands_(scope.require == nullptr ? PublisherDemands() : publisher_demands(*scope.require)),
+        names_(*scope.facts.names),
         now_(scope.now),
         walk_(walk_lineage(lineage, condition, demands_, *scope.facts.names, scope.now)) {}
 
@@ -40,6 +41,7 @@ class Judge {
     order();
     const bool acyclic = ordered_.size() == walk_.nodes.size();
     judge_denied();
+    judge_withdrawn();
     judge_known();
     judge_edges();
     judge_licences();
@@ -47,7 +49,7 @@ class Judge {
       judge_paths(result.actual);
     }
     checks_.demand_known(acyclic, Reason::kLineageCycle);
-    checks_.demand_known(is_whole(), Reason::kLineageIncomplete);
+    checks_.demand_known(is_whole(walk_), Reason::kLineageIncomplete);
     if (walk_.undecided) {
       checks_.undecided();
     }
@@ -73,11 +75,11 @@ class Judge {
 
   // A limit that the search reached elsewhere, on the word of people who do not count here, is no
   // matter.
-  bool is_whole() const {
+  bool is_whole(const LineageWalk& walk) const {
     const std::vector<std::size_t>& cut = index_.cut;
     return lineage_.reached().empty() ||
            (!cut.empty() &&
-            std::none_of(walk_.nodes.begin(), walk_.nodes.end(), [&](const auto& node) {
+            std::none_of(walk.nodes.begin(), walk.nodes.end(), [&](const auto& node) {
               return std::any_of(node.second.digests.begin(), node.second.digests.end(),
                                  [&](std::size_t digest) {
                                    return std::binary_search(cut.begin(), cut.end(), digest);
@@ -87,6 +89,7 @@ class Judge {
 
   void show(Json& actual, bool acyclic) const {
     denied_.put(actual, "denied");
+    once_denied_.put(actual, "denied_before_withdrawal");
     unreadable_.put(actual, "unreadable");
     unknown_.put(actual, "unknown");
     unsigned_.put(actual, "unsigned");
@@ -148,6 +151,31 @@ class Judge {
     denied_ = std::move(judged.denied);
     unreadable_ = std::move(judged.unreadable);
     checks_.demand(denied_.empty(), Reason::kAncestorDenied);
+  }
+
+  // What a signer once said went in went in, as far as anybody knows: taking it back makes nothing
+  // clean. That is no proof either, so a `not` does not turn it round.
+  void judge_withdrawn() {
+    const bool any = std::ranges::any_of(lineage_.statements(), [](const auto& statement) {
+      return statement->fact.withdrawn.has_value();
+    });
+    if (!any || condition_.deny == LineageDeny{}) {
+      return;
+    }
+    const LineageWalk before =
+        walk_lineage(lineage_, condition_, demands_, names_, now_, Withdrawn::kAsBefore);
+    JudgedDenied judged =
+        assay::policy::judge_denied(condition_.deny, lineage_, before,
+                                    [this](const WalkedNode& node) { return name_of(node); });
+    if (denied_.empty()) {
+      once_denied_ = std::move(judged.denied);
+    }
+    checks_.demand_known(once_denied_.empty(), Reason::kAncestorDenied);
+    checks_.demand_known(judged.unreadable.empty(), Reason::kAncestorUnknown);
+    checks_.demand_known(is_whole(before), Reason::kLineageIncomplete);
+    if (before.undecided) {
+      checks_.undecided();
+    }
   }
 
   // --- what must be known
@@ -354,11 +382,13 @@ class Judge {
   const Lineage& lineage_;
   const LineageIndex& index_;
   PublisherDemands demands_;
+  const Names& names_;
   Timestamp now_;
   LineageWalk walk_;
   std::vector<std::size_t> ordered_;
   Checks checks_;
   Shown denied_;
+  Shown once_denied_;  // that only the lineage from before withdrawals has
   Shown unreadable_;
   Shown unknown_;
   Shown unsigned_;

@@ -22,8 +22,12 @@ bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1
 class Walker {
  public:
   Walker(const Lineage& lineage, const LineageCondition& condition, const PublisherDemands& demands,
-         Timestamp now)
-      : index_(lineage.index()), condition_(condition), demands_(demands), now_(now) {}
+         Timestamp now, Withdrawn withdrawn)
+      : index_(lineage.index()),
+        condition_(condition),
+        demands_(demands),
+        now_(now),
+        withdrawn_(withdrawn) {}
 
   LineageWalk walk(const Names& names) {
     start_names_ = names;
@@ -53,11 +57,15 @@ class Walker {
     Count joins = Count::kNo;  // joins its digests
   };
 
+  bool is_left_out(const StatementFact& fact) const {
+    return fact.withdrawn && withdrawn_ == Withdrawn::kLeftOut;
+  }
+
   // Whether those signers of a manifest meet the policy's demands who may publish under its own
   // name and under all of `names`.
   Count published(std::size_t s, const Names& names) const {
     const LineageStatement& statement = *index_.statements[s].statement;
-    if (!statement.manifest || statement.fact.withdrawn || statement.subjects.empty() ||
+    if (!statement.manifest || is_left_out(statement.fact) || statement.subjects.empty() ||
         statement.subjects.front().names.empty()) {
       return Count::kNo;
     }
@@ -356,7 +364,7 @@ class Walker {
       if (one.state != SignerState::kRejected && !covers(signer, context, s, node)) {
         one = {one.identity, SignerState::kRejected, Reason::kRoleNotGranted};
       }
-      if (fact.withdrawn) {
+      if (is_left_out(fact)) {
         one = {one.identity, SignerState::kRejected, Reason::kStatementWithdrawn};
       }
       judged.push_back(one);
@@ -418,6 +426,7 @@ class Walker {
   const LineageCondition& condition_;
   const PublisherDemands& demands_;
   Timestamp now_;
+  Withdrawn withdrawn_;
   Names start_names_;
   std::vector<Publication> manifests_;                       // of each statement
   std::vector<std::size_t> set_of_;                          // of each digest
@@ -442,8 +451,9 @@ bool WalkedNode::is_collected() const {
 }
 
 LineageWalk walk_lineage(const Lineage& lineage, const LineageCondition& condition,
-                         const PublisherDemands& demands, const Names& names, Timestamp now) {
-  return Walker(lineage, condition, demands, now).walk(names);
+                         const PublisherDemands& demands, const Names& names, Timestamp now,
+                         Withdrawn withdrawn) {
+  return Walker(lineage, condition, demands, now, withdrawn).walk(names);
 }
 
 }  // namespace assay::policy

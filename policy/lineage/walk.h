@@ -3,6 +3,7 @@
 // count, and only inputs of the roles that the condition follows.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
@@ -57,6 +58,9 @@ struct LineageWalk {
   bool undecided = false;
 };
 
+// Whether a withdrawal takes a statement or manifest out of the walk.
+enum class Withdrawn : std::uint8_t { kLeftOut, kAsBefore };
+
 // Walks up from the start. `names` are the names of the start that the policy believes, `demands`
 // its manifest conditions (policy/reference.h).
 // What made a node are statements for which surely_makes_subjects() holds, or of a stage that the
@@ -72,8 +76,10 @@ struct LineageWalk {
 // and, if the start is among them, under a name of the start. A manifest with two assay-tree-v1
 // digests joins nothing. A digest that would be joined with two of them, or that disagrees with
 // another of the same algorithm, is joined with none. Without demands no manifest counts.
+// With Withdrawn::kAsBefore the walk is the one from before all withdrawals: what signers once said
+// went in, for deny lists alone.
 [[nodiscard]] LineageWalk walk_lineage(const Lineage& lineage, const LineageCondition& condition,
                                        const PublisherDemands& demands, const Names& names,
-                                       Timestamp now);
+                                       Timestamp now, Withdrawn withdrawn = Withdrawn::kLeftOut);
 
 }  // namespace assay::policy

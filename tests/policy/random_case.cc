@@ -545,6 +545,10 @@ PolicyDocument RandomCase::policy() {
   PolicyDocument policy = policy_with(std::move(require));
   policy.version = 1 + below(1000);
   add_pod_members(policy);
+  // Names are resolved before anything is judged: no verdict depends on the rule.
+  if (releases_engine_() % 3 == 0) {
+    policy.names.rule = NameRule::kRelease;
+  }
   return policy;
 }
 

@@ -40,6 +40,7 @@ class RandomCase {
         extra_engine_(seed + 3),
         evidence_engine_(seed + 4),
         sets_engine_(seed + 5),
+        releases_engine_(seed + 7),
         lineage_(seed + 6),
         sets_(random_sets(sets_engine_)),
         options_(std::move(options)) {}
@@ -104,6 +105,7 @@ class RandomCase {
   std::mt19937_64 extra_engine_;     // and for random_predicates.cc
   std::mt19937_64 evidence_engine_;  // and for stage evidence
   std::mt19937_64 sets_engine_;      // and for reference sets
+  std::mt19937_64 releases_engine_;  // and for how names are resolved
   RandomLineage lineage_;            // with an engine of its own
   ReferenceSets sets_;
   RandomOptions options_;

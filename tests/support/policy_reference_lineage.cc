@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: one evaluator, whose steps read the same sets
 // The second evaluator: what a model was made from. Sets of texts, looked through again and again
 // until nothing changes; paths are enumerated one by one.
 #include <algorithm>
@@ -62,8 +63,9 @@ struct Thing {
 
 class Questioner {
  public:
-  Questioner(const LineageCondition& condition, const Case& one_case)
-      : condition_(condition), case_(one_case), manifests_(one_case) {
+  // `before`: what was withdrawn is taken as if it had not been.
+  Questioner(const LineageCondition& condition, const Case& one_case, bool before = false)
+      : condition_(condition), case_(one_case), before_(before), manifests_(one_case, before) {
     do {
       things_.clear();
       reached_.clear();
@@ -81,6 +83,7 @@ class Questioner {
       return ancestors_of(thing).contains(thing);
     });
     std::vector<Tested> list = {{truth(!denied()), Reason::kAncestorDenied}};
+    const Truth once = !denied() ? once_allowed() : Truth::kYes;
     const Truth edges = edges_signed();
     // What lies in the future may be what is missing; that is said once, below.
     list.push_back({truth(edges != Truth::kNo || later_), Reason::kSignersInsufficient});
@@ -95,8 +98,9 @@ class Questioner {
       list.push_back({truth(!condition_.max_depth || longest(start_) <= *condition_.max_depth),
                       Reason::kLineageTooDeep});
     }
-    list.push_back({later_ || waiting || edges == Truth::kUnknown ? Truth::kUnknown : Truth::kYes,
-                    Reason::kConditionUndecided});
+    const bool open = later_ || waiting || edges == Truth::kUnknown || once_later();
+    list.push_back({open ? Truth::kUnknown : Truth::kYes, Reason::kConditionUndecided});
+    list.push_back({once, Reason::kAncestorDenied});
     list.push_back({all_known() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
     list.push_back({licences(true), Reason::kLicenceUnknown});
     list.push_back({cyclic ? Truth::kUnknown : Truth::kYes, Reason::kLineageCycle});
@@ -163,7 +167,7 @@ class Questioner {
   }
 
   Truth counts(const SignerFact& signer, const LineageStatement& one, const Thing& thing) const {
-    if (one.fact.withdrawn) {
+    if (one.fact.withdrawn && !before_) {
       return Truth::kNo;
     }
     Texts own;
@@ -348,6 +352,20 @@ class Questioner {
     return false;
   }
 
+  bool any_denied_at_all() const { return !(condition_.deny == LineageDeny{}); }
+
+  // What somebody took back still speaks against a model, without proving anything.
+  Truth once_allowed() const {
+    return any_denied_at_all() && Questioner(condition_, case_, true).denied() ? Truth::kUnknown
+                                                                               : Truth::kYes;
+  }
+
+  bool once_later() const {
+    const bool any = std::any_of(all().begin(), all().end(),
+                                 [](const auto& one) { return one->fact.withdrawn.has_value(); });
+    return any && any_denied_at_all() && Questioner(condition_, case_, true).later_;
+  }
+
   bool accepted(const Texts& digests, const Texts& names) const {
     for (const std::string& leaf : condition_.leaves) {
       for (const std::string& text : leaf.find(':') == std::string::npos ? names : digests) {
@@ -441,40 +459,66 @@ class Questioner {
     return found.contains(Truth::kUnknown);
   }
 
-  Truth edges_signed() const {
-    Truth whole = Truth::kYes;
-    for (const LineageEdgeRule& rule : condition_.edges) {
-      for (const std::size_t number : reached_) {
-        Texts surely;
-        Texts perhaps;
-        bool any = false;
-        for (const LineageStatement* one : things_[number].believed) {
-          if (!is_meant(rule, *one)) {
-            continue;
-          }
-          any = true;
-          for (const SignerFact& signer : one->fact.signers) {
-            const Truth truth = counts(signer, *one, things_[number]);
-            if (!rule.identities.empty() && !is_among(rule.identities, signer.key.identity)) {
-              continue;
-            }
-            if (truth == Truth::kYes) {
-              surely.insert(signer.key.identity);
-            }
-            if (truth != Truth::kNo) {
-              perhaps.insert(signer.key.identity);
-            }
-          }
+  // What went in, as the explanations of edges tell it apart: a thing, or what it is called.
+  std::set<std::string> sources_of(const LineageEdgeRule& rule, const LineageStatement& one) const {
+    std::set<std::string> sources;
+    for (const LineageInput* input : inputs_of(one)) {
+      if (!rule.role.empty() && input->role != rule.role) {
+        continue;
+      }
+      const auto things = things_in(*input);
+      for (const std::size_t thing : things) {
+        sources.insert(std::to_string(thing));
+      }
+      if (things.empty()) {
+        sources.insert(Json({input->name, input->digests}).dump());
+      }
+    }
+    return sources.empty() ? std::set<std::string>{"nothing"} : sources;
+  }
+
+  Truth edge_signed(const LineageEdgeRule& rule, std::size_t number,
+                    const std::string& source) const {
+    Texts surely;
+    Texts perhaps;
+    for (const LineageStatement* one : things_[number].believed) {
+      if (!is_meant(rule, *one) || !sources_of(rule, *one).contains(source)) {
+        continue;
+      }
+      for (const SignerFact& signer : one->fact.signers) {
+        const Truth truth = counts(signer, *one, things_[number]);
+        if (!rule.identities.empty() && !is_among(rule.identities, signer.key.identity)) {
+          continue;
         }
-        if (any && perhaps.size() < rule.at_least) {
-          return Truth::kNo;
+        if (truth == Truth::kYes) {
+          surely.insert(signer.key.identity);
         }
-        if (any && surely.size() < rule.at_least) {
-          whole = Truth::kUnknown;
+        if (truth != Truth::kNo) {
+          perhaps.insert(signer.key.identity);
         }
       }
     }
-    return whole;
+    if (perhaps.size() < rule.at_least) {
+      return Truth::kNo;
+    }
+    return surely.size() < rule.at_least ? Truth::kUnknown : Truth::kYes;
+  }
+
+  Truth edges_signed() const {
+    std::set<Truth> found = {Truth::kYes};
+    for (const LineageEdgeRule& rule : condition_.edges) {
+      for (const std::size_t number : reached_) {
+        for (const LineageStatement* one : things_[number].believed) {
+          for (const std::string& source :
+               is_meant(rule, *one) ? sources_of(rule, *one) : std::set<std::string>()) {
+            found.insert(edge_signed(rule, number, source));
+          }
+        }
+      }
+    }
+    return found.contains(Truth::kNo)        ? Truth::kNo
+           : found.contains(Truth::kUnknown) ? Truth::kUnknown
+                                             : Truth::kYes;
   }
 
   bool accepts(const std::string& licence) const {
@@ -575,6 +619,7 @@ class Questioner {
 
   const LineageCondition& condition_;
   const Case& case_;
+  bool before_;
   Manifests manifests_;
   std::vector<Thing> things_;
   std::size_t start_ = 0;

@@ -32,7 +32,7 @@ Truth less(Truth a, Truth b) {
 
 }  // namespace
 
-Manifests::Manifests(const Case& one_case) : case_(one_case) {
+Manifests::Manifests(const Case& one_case, bool before) : case_(one_case), before_(before) {
   if (one_case.conditions != nullptr) {
     policy_.require = *one_case.conditions;
   }
@@ -54,7 +54,7 @@ Truth Manifests::joins(const LineageStatement& manifest) const {
 }
 
 Truth Manifests::believed(const LineageStatement& one, const Texts& names) {
-  if (one.fact.withdrawn || one.subjects.empty()) {
+  if ((one.fact.withdrawn && !before_) || one.subjects.empty()) {
     return Truth::kNo;
   }
   Texts all = names;

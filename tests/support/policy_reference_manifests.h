@@ -20,7 +20,8 @@ struct Called {
 
 class Manifests {
  public:
-  explicit Manifests(const Case& one_case);
+  // `before`: what was withdrawn is taken as if it had not been.
+  Manifests(const Case& one_case, bool before);
 
   // Whether the manifest says what its digests are called.
   [[nodiscard]] Truth names(const LineageStatement& manifest) const;
@@ -38,6 +39,7 @@ class Manifests {
   [[nodiscard]] Truth believed(const LineageStatement& one, const std::set<std::string>& names);
 
   const Case& case_;
+  bool before_;
   PolicyDocument policy_;
   std::map<const LineageStatement*, std::pair<Truth, Truth>> counts_;  // names, joins
 };

@@ -93,6 +93,9 @@ class RandomLineage {
     return wrong_in(3) ? pick({"mallory/x", ""}) : pick({"acme/demo", "acme/y"});
   }
   void spoil(LineageStatement& one) {
+    if (wrong_in(6)) {
+      one.fact.withdrawn = WithdrawnFact{"incorrect", from_now(-10), {}};
+    }
     for (SignerFact& signer : one.fact.signers) {
       if (wrong_in(8)) {
         signer.key = revoked(signer.key, now());

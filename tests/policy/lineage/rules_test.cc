@@ -106,6 +106,136 @@ TEST(LineageEdges, TwoPeopleMaySignTwoStatements) {
   EXPECT_EQ(judge_lineage(condition, made).outcome, Outcome::kError);
 }
 
+// The tuning of long_lineage(), as a second person tells it.
+LineageStatement second_tuning(std::vector<LineageInput> inputs) {
+  LineageStatement second = long_lineage()[3];
+  second.fact.id = statement_id(8);
+  second.fact.signers[0].key = maker("second", "finetune");
+  second.inputs = std::move(inputs);
+  return second;
+}
+
+TEST(LineageEdges, EachNeedsItsSigners_NotTheThingAsAWhole) {
+  LineageCondition condition;
+  condition.edges = {{"finetune", "", 2, {}}};
+  const LineageInput base = input("base-model", "base", "acme/base");
+  const LineageInput extra = input("dataset", "extra", "acme/extra");
+  Made both = long_lineage();
+  both.push_back(second_tuning({extra, base}));
+  EXPECT_EQ(brief(judge_lineage(condition, both)), kPassed);
+  // The second person does not say that the dataset went in.
+  Made one = long_lineage();
+  one.push_back(second_tuning({base}));
+  const ConditionResult result = judge_lineage(condition, one);
+  EXPECT_EQ(brief(result), (Judgement{Outcome::kFail, Reason::kSignersInsufficient}));
+  ASSERT_EQ(result.actual["unsigned"].size(), 1U);
+  EXPECT_EQ(result.actual["unsigned"][0]["input"]["name"], "acme/extra");
+  EXPECT_EQ(result.actual["unsigned"][0]["signers"], Json({"tuner"}));
+  // Only edges of the role are asked about.
+  condition.edges = {{"finetune", "base-model", 2, {}}};
+  EXPECT_EQ(brief(judge_lineage(condition, one)), kPassed);
+  condition.edges = {{"finetune", "dataset", 2, {}}};
+  EXPECT_EQ(judge_lineage(condition, one).code, Reason::kSignersInsufficient);
+}
+
+TEST(LineageEdges, AThingUnderAnotherNameIsTheSameEdge_AnotherThingIsNot) {
+  LineageCondition condition;
+  condition.edges = {{"finetune", "", 2, {}}};
+  Made named = long_lineage();
+  named.push_back(second_tuning(
+      {input("base-model", "base", "acme/base"), input("dataset", "extra", "acme/renamed")}));
+  named[1].subjects[0].names = {""};  // whatever it is called
+  EXPECT_NE(judge_lineage(condition, named).code, Reason::kSignersInsufficient);
+  Made other = long_lineage();
+  other.push_back(second_tuning(
+      {input("base-model", "base", "acme/base"), input("dataset", "corpus", "acme/extra")}));
+  EXPECT_EQ(judge_lineage(condition, other).code, Reason::kSignersInsufficient);
+}
+
+TEST(LineageEdges, OfStatementsThatNameNothing_AreOne) {
+  Made made = long_lineage();
+  LineageStatement second = made[0];
+  second.fact.id = statement_id(8);
+  second.fact.signers[0].key = maker("second", "collect");
+  made.push_back(second);
+  LineageStatement third = made[1];
+  third.fact.id = statement_id(9);
+  third.fact.signers[0].key = maker("second", "collect");
+  made.push_back(third);
+  LineageCondition condition;
+  condition.edges = {{"collect", "", 2, {}}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  made.pop_back();
+  EXPECT_EQ(judge_lineage(condition, made).code, Reason::kSignersInsufficient);
+}
+
+// --- what was withdrawn, and deny lists
+
+// The model was trained from leaked mails, said the trainer; that was withdrawn, and now it is said
+// to be from the corpus.
+Made taken_back() {
+  Made made = valid_lineage();
+  LineageStatement before = made[0];
+  before.fact.id = statement_id(8);
+  before.inputs = {input("dataset", "mails", "leaked/mails")};
+  before.fact.withdrawn = WithdrawnFact{"incorrect", from_now(-1), {"trainer"}};
+  made.push_back(before);
+  return made;
+}
+
+TEST(LineageWithdrawn, TakingBackWhatWentIn_MakesNothingClean) {
+  LineageCondition condition;
+  EXPECT_EQ(brief(judge_lineage(condition, taken_back())), kPassed);
+  const auto expect_doubt = [&](const char* by) {
+    const ConditionResult result = judge_lineage(condition, taken_back());
+    EXPECT_EQ(brief(result), (Judgement{Outcome::kError, Reason::kAncestorDenied}));
+    EXPECT_EQ(result.actual["denied_before_withdrawal"][0]["by"], by);
+    // It is no proof that they went in, either.
+    EXPECT_EQ(judge_not(condition, facts_with(taken_back())).outcome, Outcome::kError);
+  };
+  condition.deny.digests = {digest_of("mails")};
+  expect_doubt("digest");
+  condition.deny.digests = {};
+  condition.deny.names = {"leaked/*"};
+  expect_doubt("name");
+  condition.deny.digests = {digest_of("something else")};
+  condition.deny.names = {};
+  EXPECT_EQ(brief(judge_lineage(condition, taken_back())), kPassed);
+}
+
+TEST(LineageWithdrawn, WhatWentInFurtherUp_CountsToo) {
+  Made made = taken_back();
+  made.back().inputs = {input("dataset", "mails", "acme/mails")};
+  made.push_back(about(9, "preprocess", digest_of("mails"), "acme/mails",
+                       {input("dataset", "raw", "leaked/raw")}, {maker("cleaner", "preprocess")}));
+  LineageCondition condition;
+  condition.deny.digests = {digest_of("raw")};
+  EXPECT_EQ(brief(judge_lineage(condition, made)),
+            (Judgement{Outcome::kError, Reason::kAncestorDenied}));
+}
+
+// Nobody can have a model denied with a statement that would not have counted.
+TEST(LineageWithdrawn, OfSomebodyWhoDidNotCount_SaysNothing) {
+  LineageCondition condition;
+  condition.deny.digests = {digest_of("mails")};
+  Made made = taken_back();
+  made.back().fact.signers[0].key = signer("m", "mallory", "train", {}, "mallory");
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  made = taken_back();
+  made.back().fact.signers[0].key = revoked(made.back().fact.signers[0].key, now());
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+}
+
+// A withdrawn statement makes nothing known, and its signers sign no edge.
+TEST(LineageWithdrawn, CountsForNothingElse) {
+  Made made = taken_back();
+  made.erase(made.begin());
+  EXPECT_EQ(judge_lineage({}, made).code, Reason::kAncestorUnknown);
+  LineageCondition condition;
+  condition.deny.digests = {digest_of("something else")};
+  EXPECT_EQ(judge_lineage(condition, made).code, Reason::kAncestorUnknown);
+}
+
 TEST(LineageLicences, EveryLeafNeedsOneThatIsAccepted) {
   LineageCondition condition;
   condition.licences = {{"CC-BY-4.0", "MIT"}, {}};
