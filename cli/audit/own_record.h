@@ -5,6 +5,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "attestation/signed_note.h"
 #include "cli/documents/documents.h"
@@ -17,10 +19,16 @@ namespace assay::cli {
 // - The record names a key that signed `document`, or the exact bytes of `envelope`. For a key that
 //   signed `document`, the answer must not name a record later than the receipt.
 // - With `verifier`, the receipt itself is valid: see check_receipt.
-// Errors: log-inconsistent when the record or the receipt is not as described; those of
-// receipt_from_json and check_receipt.
+// Errors: untrusted-signer when the record names none of these keys because the service does not
+// count them; log-inconsistent when the record or the receipt is otherwise not as described; those
+// of receipt_from_json and check_receipt.
 [[nodiscard]] Status check_own_record(const Json& answer, const LoadedDocument& document,
                                       ByteView envelope,
                                       const std::optional<attestation::NoteVerifier>& verifier);
+
+// Returns the ids of the keys that `document` names as signers, and that the answer does not list
+// as signers of the statement.
+[[nodiscard]] std::set<std::string> keys_not_counted(const Json& answer,
+                                                     const LoadedDocument& document);
 
 }  // namespace assay::cli

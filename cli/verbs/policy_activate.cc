@@ -10,6 +10,7 @@
 #include "cli/review/show.h"
 #include "cli/verbs/policy_diff.h"
 #include "cli/verbs/policy_suite.h"
+#include "cli/verbs/stored_policies.h"
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
@@ -21,39 +22,6 @@ namespace {
 
 constexpr std::size_t kShownFailures = 3;  // cases that a refusal names
 
-// The policy or reference set that is stored under an id.
-Result<LoadedDocument> stored_document(Api& api, const StatementId& id) {
-  const std::string text = id.text();
-  ASSAY_ASSIGN(const Bytes bytes, api.get_bytes("/v1/policies/" + text, client::kEnvelopeType));
-  ASSAY_ASSIGN(attestation::Envelope envelope, envelope_for(bytes, text));
-  ASSAY_ASSIGN(const PayloadKind kind, check_payload(envelope.payload_type, envelope.payload));
-  if (kind != PayloadKind::kPolicy && kind != PayloadKind::kReferenceSet) {
-    return fail(ErrorCode::kPayloadTypeUnknown,
-                "This is no policy but a document of type " + envelope.payload_type, text);
-  }
-  Payload payload{kind, envelope.payload_type, envelope.payload};
-  return LoadedDocument{std::move(payload), std::move(envelope)};
-}
-
-// The sets in force that the policy names. One that is not in force is left out: its conditions are
-// errors then.
-Result<policy::ReferenceSets> sets_in_force(Api& api, const PolicyDocument& policy) {
-  policy::ReferenceSets sets;
-  for (const std::string& name : policy::sets_named_in(policy)) {
-    Query query;
-    query.add("name", set_entry(name));
-    query.add("active", "true");
-    ASSAY_ASSIGN(const Json page, api.list("/v1/policies", query, std::nullopt));
-    for (const Json& item : list_at(page, "items")) {
-      ASSAY_ASSIGN(const StatementId id, StatementId::parse(text_at(item, "id")));
-      ASSAY_ASSIGN(const LoadedDocument stored, stored_document(api, id));
-      ASSAY_ASSIGN(ReferenceSet set, parse_reference_set(stored.payload.bytes));
-      sets.insert_or_assign(name, policy::ActiveSet{id, std::move(set)});
-    }
-  }
-  return sets;
-}
-
 struct ApproveOptions {
   std::string id;
   SigningFlags signing;
@@ -61,6 +29,7 @@ struct ApproveOptions {
   std::string out;
   std::string tests;  // file; empty: the suite beside the policy, if it was named by a file
   bool without_tests = false;
+  bool was_in_force = false;  // by a rollback: somebody approved it before
   bool yes = false;
   ReviewFlags review;  // with the connection
 };
@@ -106,8 +75,13 @@ Result<std::vector<policy::ActivePolicy>> policy_to_test(const Context& context,
   return std::vector{policy::with_sets(named.id, std::move(policy), sets)};
 }
 
+bool is_set(const LoadedDocument& document) {
+  return document.payload.kind == PayloadKind::kReferenceSet;
+}
+
 // Runs the tests of a policy before anybody is asked to sign that it comes into force. Returns what
-// the output says of them. Errors: policy-invalid when an answer is not as expected.
+// the output says of them. Errors: policy-invalid when an answer is not as expected; usage when no
+// tests are known and nobody said that none are wanted.
 Result<Json> run_tests(const Context& context, const ApproveOptions& options, const Named& named) {
   if (options.without_tests) {
     message(context, "no tests were run, on request");
@@ -116,8 +90,14 @@ Result<Json> run_tests(const Context& context, const ApproveOptions& options, co
   const auto suite = !options.tests.empty() ? std::optional(options.tests)
                      : named.document       ? suite_beside(options.id)
                                             : std::nullopt;
-  const bool is_set = named.document && named.document->payload.kind == PayloadKind::kReferenceSet;
-  if (!suite || is_set) {
+  if (!named.document && !suite && !options.was_in_force) {
+    return fail(ErrorCode::kUsage,
+                "No tests are known of what is named by its id, since the service keeps none: name "
+                "the file, which may have them beside it, or give --tests FILE, or say "
+                "--without-tests",
+                options.id);
+  }
+  if (!suite || is_set(*named.document)) {
     message(context, "no tests were run: none lie beside the policy, and --tests names none");
     return Json{{"run", 0}, {"without_tests", false}};
   }
@@ -223,7 +203,8 @@ void add_test_options(const Command& verb, ApproveOptions& options) {
   verb.option("--tests", options.tests, "FILE",
               "cases that the policy must pass first (default: FILE.tests.json beside the policy, "
               "when that is named by its file)");
-  verb.flag("--without-tests", options.without_tests, "run no tests");
+  verb.flag("--without-tests", options.without_tests,
+            "run no tests; a policy that is named by its id needs this or --tests");
 }
 
 void add_approve(const Command& group, Context& context, PolicyApproval::Action action) {
@@ -255,8 +236,8 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
     verb.example("assay policy activate prod.signed.json --key approver.pem",
                  "run the tests in prod.tests.json first");
   }
-  verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
-                   " sha256:9f86... --key approver.pem",
+  verb.example(activate ? "assay policy activate sha256:9f86... --without-tests --key approver.pem"
+                        : "assay policy deactivate sha256:9f86... --key approver.pem",
                activate ? "have the policy decide from now on" : "have the policy decide no more");
   verb.action([options, action, &context] { return approve(context, action, *options); });
 }
@@ -356,6 +337,7 @@ Result<Exit> rollback(const Context& context, const RollbackOptions& options) {
                 options.name);
   }
   approved.id = earlier.text();
+  approved.was_in_force = last_epoch(versions.earlier) > 0;
   return approve(context, PolicyApproval::Action::kActivate, approved);
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cli/audit/own_record.h"
@@ -122,6 +123,12 @@ Status accepted(const Ready& item, const Json& answer) {
   return {};
 }
 
+// A statement needs one signature that counts; others may be of keys that nobody trusts for it.
+std::set<std::string> keys_of_nobody(const Ready& item, const Json& answer) {
+  return has_record(item.document.payload.kind) ? keys_not_counted(answer, item.document)
+                                                : std::set<std::string>();
+}
+
 Result<Exit> push(const Context& context, const PushOptions& options) {
   ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
   ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
@@ -136,6 +143,9 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
     if (answer) {
       message(context,
               "stored " + kind + " " + item.file + " at log index " + place_in_log(*answer));
+      for (const std::string& key : keys_of_nobody(item, *answer)) {
+        warning(item.file + ": the service does not count the signature by " + key);
+      }
       if (const Status taken = accepted(item, *answer); !taken) {
         warning(to_string(taken.error()));
         exit = Exit::kNo;

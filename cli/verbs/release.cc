@@ -2,13 +2,18 @@
 // assay release: which artifact a version of a model name is, and which release it follows.
 #include "schemas/release.h"
 
+#include <map>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "cli/client/lists.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
+#include "cli/verbs/stored_policies.h"
 #include "cli/verbs/verbs.h"
+#include "policy/reference.h"
 #include "policy/releases.h"
 
 namespace assay::cli {
@@ -22,26 +27,25 @@ constexpr std::uint64_t kMaxReleases = 10000;
 
 struct Known {
   Json answer;
-  policy::NewestRelease newest;  // of all that are not withdrawn, whoever signed them
+  std::vector<policy::ReleaseLink> links;  // one for each item; counts: unless withdrawn
 };
 
 Result<Known> fetch_releases(Api& api, const std::string& name) {
   Query query;
   query.add("predicate_type", std::string(kReleasePredicateType));
   query.add("name", name);
-  ASSAY_ASSIGN(Json answer, api.list("/v1/attestations", query, kMaxReleases));
-  std::vector<policy::ReleaseLink> links;
-  for (const Json& item : list_at(answer, "items")) {
+  Known known;
+  ASSAY_ASSIGN(known.answer, api.list("/v1/attestations", query, kMaxReleases));
+  for (const Json& item : list_at(known.answer, "items")) {
     ASSAY_ASSIGN(StatementId id, StatementId::parse(text_at(item, "id")));
     policy::ReleaseLink link{std::move(id), {}, !item.contains("withdrawn")};
     const std::string before = text_at(item.value("release", Json::object()), "supersedes");
     if (!before.empty()) {
       ASSAY_ASSIGN(link.supersedes, StatementId::parse(before));
     }
-    links.push_back(std::move(link));
+    known.links.push_back(std::move(link));
   }
-  policy::NewestRelease newest = policy::newest_release(links);
-  return Known{std::move(answer), std::move(newest)};
+  return known;
 }
 
 std::string signers_of(const Json& item) {
@@ -76,6 +80,74 @@ struct CreateOptions {
   ConnectionFlags connection;
 };
 
+// Whether the signers of a release meet the manifest conditions of a policy, as far as the service
+// shows who they are. What a key may sign the service has looked at when it took the release.
+bool believes(const policy::PublisherDemands& demands, const Json& item) {
+  std::vector<std::string> identities;
+  for (const Json& signer : list_at(item, "signers")) {
+    if (!signer.contains("revoked_at")) {
+      identities.push_back(text_at(signer, "identity"));
+    }
+  }
+  std::vector<policy::JudgedSigner> signers;
+  for (const std::string& identity : identities) {
+    signers.push_back({identity, policy::SignerState::kCounts, Reason::kRoleNotGranted});
+  }
+  return policy::meets({nullptr, signers}, demands) == Outcome::kPass;
+}
+
+// The newest release of those that count for one policy; nothing when there is none.
+Result<std::optional<StatementId>> newest_of(std::span<const policy::ReleaseLink> links,
+                                             const std::string& name, const std::string& whose) {
+  policy::NewestRelease newest = policy::newest_release(links);
+  if (newest.fork) {
+    return fail(ErrorCode::kConflict,
+                "Two releases of " + name + whose +
+                    " claim one place: withdraw one of them, or name the one that this release "
+                    "follows",
+                newest.fork->first.text() + ", " + newest.fork->second.text());
+  }
+  return std::move(newest.id);
+}
+
+// The newest release as the policies in force see it that take names for releases: each counts
+// those whose publishers it believes. Where none says so, of all that are not withdrawn.
+Result<std::optional<StatementId>> newest_believed(Api& api, const Known& known,
+                                                   const std::string& name) {
+  ASSAY_ASSIGN(const std::vector<policy::ActivePolicy> policies, policies_in_force(api));
+  std::map<StatementId, std::string> found;  // the newest, and the policy that says so
+  bool any = false;
+  for (const policy::ActivePolicy& active : policies) {
+    const policy::PublisherDemands demands = policy::publisher_demands(active.document);
+    if (active.document.names.rule != NameRule::kRelease || demands.empty()) {
+      continue;
+    }
+    any = true;
+    std::vector<policy::ReleaseLink> links = known.links;
+    std::size_t next = 0;
+    for (const Json& item : list_at(known.answer, "items")) {
+      links[next].counts = links[next].counts && believes(demands, item);
+      ++next;
+    }
+    ASSAY_ASSIGN(auto newest,
+                 newest_of(links, name, " that the policy " + active.document.name + " believes"));
+    if (newest) {
+      found.emplace(*std::move(newest), active.document.name);
+    }
+  }
+  if (!any) {
+    return newest_of(known.links, name, "");
+  }
+  if (found.size() > 1) {
+    return fail(ErrorCode::kConflict,
+                "The policies " + found.begin()->second + " and " + found.rbegin()->second +
+                    " have different newest releases of " + name +
+                    ": name the one that this release follows",
+                found.begin()->first.text() + ", " + found.rbegin()->first.text());
+  }
+  return found.empty() ? std::nullopt : std::optional(found.begin()->first);
+}
+
 // "none", an id, or "auto": the newest that the service has.
 Result<std::optional<StatementId>> before(const Context& context, const CreateOptions& options,
                                           const std::string& name) {
@@ -87,15 +159,8 @@ Result<std::optional<StatementId>> before(const Context& context, const CreateOp
     return std::optional(std::move(id));
   }
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
-  ASSAY_ASSIGN(Known known, fetch_releases(api, name));
-  if (known.newest.fork) {
-    return fail(ErrorCode::kConflict,
-                "Two releases of " + name +
-                    " claim one place: withdraw one of them, or name the "
-                    "one that this release follows",
-                known.newest.fork->first.text() + ", " + known.newest.fork->second.text());
-  }
-  return std::move(known.newest.id);
+  ASSAY_ASSIGN(const Known known, fetch_releases(api, name));
+  return newest_believed(api, known, name);
 }
 
 Result<Exit> create(const Context& context, const CreateOptions& options) {
@@ -120,8 +185,8 @@ void add_create(const Command& group, Context& context) {
   verb.argument("VERSION", options->version, "version for people, such as 2.1.0");
   verb.option(
       "--supersedes", options->supersedes, "ID|auto|none",
-      "release that this one follows; 'auto' asks the service for the newest one, 'none' is "
-      "for the first release of the name");
+      "release that this one follows; 'auto' asks the service for the newest one that the policies "
+      "in force believe, 'none' is for the first release of the name");
   verb.required();
   verb.option("--name", options->name, "NAME", "name of the model, beside an artifact id");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
@@ -148,19 +213,20 @@ struct ListOptions {
 Result<Exit> list(const Context& context, const ListOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(Known known, fetch_releases(api, options.name));
-  if (known.newest.id) {
-    known.answer["newest"] = known.newest.id->text();
+  const policy::NewestRelease newest = policy::newest_release(known.links);
+  if (newest.id) {
+    known.answer["newest"] = newest.id->text();
   }
-  if (known.newest.fork) {
-    known.answer["fork"] = {known.newest.fork->first.text(), known.newest.fork->second.text()};
+  if (newest.fork) {
+    known.answer["fork"] = {newest.fork->first.text(), newest.fork->second.text()};
   }
   const ListView view{.noun = "release",
                       .heads = {"ID", "VERSION", "ARTIFACT", "SUPERSEDES", "SIGNED BY", "STATE"},
-                      .cells = [&known](const Json& item) -> std::vector<std::string> {
+                      .cells = [&newest](const Json& item) -> std::vector<std::string> {
                         const Json release = item.value("release", Json::object());
                         return {text_at(item, "id"),       text_at(release, "version"),
                                 text_at(item, "artifact"), text_at(release, "supersedes"),
-                                signers_of(item),          state_of(item, known.newest)};
+                                signers_of(item),          state_of(item, newest)};
                       }};
   print_list(context, view, known.answer);
   return Exit::kYes;

@@ -27,6 +27,9 @@ Result<Json> signers_view(storage::Snapshot& snapshot,
                         {"identity", key.identity},
                         {"signed_at", to_rfc3339(signer.signed_at)},
                         {"log_index", signer.log_index}});
+    if (key.revoked) {
+      list.back()["revoked_at"] = to_rfc3339(key.revoked->at);
+    }
   }
   return list;
 }

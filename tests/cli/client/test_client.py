@@ -288,12 +288,43 @@ class Client(served.TestCase):
             self.answer("POST", route, Answer(200, answer))
             self.assay(*push, code=NO)
 
+    def attest(self, *options):
+        self.assay("attest", "create", "--stage", "evaluate", "--subject", ARTIFACT, "--name",
+                   "acme/demo", *options, "--out", "e.json")  # fmt: skip
+
+    def test_push_says_that_the_service_counts_no_signature_of_an_envelope(self):
+        other = "sha256:" + "ab" * 32
+        for keyid in ("sha256", "none"):
+            self.key(keyid)
+            self.attest("--key", f"{keyid}.pem", "--keyid", keyid)
+            answer = self.stored("e.json", index=6, signers=[other], documents=[])
+            answer["signers"] = [{"key_id": other, "log_index": 6}]
+            self.answer("POST", "/v1/attestations", Answer(200, answer))
+            got = self.assay("push", "e.json", *self.to, "-o", "json", code=NO).json()
+            error = got["items"][0]["error"]
+            self.assertEqual(error["code"], "untrusted-signer")
+            self.assertIn("count", error["detail"])
+
+    def test_push_names_the_keys_that_do_not_count(self):
+        first, second = self.key("first"), self.key("second")
+        self.attest("--key", "first.pem", "--key", "second.pem", "--keyid", "sha256")
+        answer = self.stored("e.json", index=6, signers=[first])
+        answer["signers"] = answer["signers"][:1]
+        self.answer("POST", "/v1/attestations", Answer(200, answer))
+        done = self.assay("push", "e.json", *self.to)
+        self.assertIn(f"does not count the signature by {second}", done.err)
+        self.assertNotIn(f"by {first}", done.err)
+
     def test_policy_activate(self):
         self.key("approver")
         self.trust(policy=6)
         self.answer("POST", f"/v1/policies/{STATEMENT}:activate", Answer(200, {
             "name": "prod", "version": 2, "policy_epoch": 7}))  # fmt: skip
-        result = self.assay("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to)
+        approve = ("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to)
+        # Of what is named by its id, nobody knows the tests.
+        self.assertEqual(self.error(*approve), "usage")
+        self.assertEqual(self.server.requests, [])
+        result = self.assay(*approve, "--without-tests")
         self.assertEqual(result.out, "prod version 2 is in force\n")
         kind, payload, _ = dsse.parse(self.server.requests[-1][3])
         self.assertEqual(kind, "application/vnd.assay.policy-approval+json")
@@ -304,7 +335,8 @@ class Client(served.TestCase):
         self.key("approver")
         self.trust(policy=6)
         path = f"/v1/policies/{STATEMENT}:activate"
-        command = ("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to, "-o", "json")
+        command = ("policy", "activate", STATEMENT, "--without-tests", "--key", "approver.pem",
+                   *self.to, "-o", "json")  # fmt: skip
         self.answer("POST", path, problem(422, "wrong-purpose"))
         self.assertEqual(self.assay(*command, code=NO).json()["error"]["code"], "wrong-purpose")
         # Not an answer to the question: made for another epoch.

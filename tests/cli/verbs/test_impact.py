@@ -158,7 +158,12 @@ class Activation(served.TestCase):
         self.answer("GET", f"/v1/policies/{self.id}",
                     Answer(200, (self.dir / "prod.signed.json").read_bytes()))  # fmt: skip
         self.activate(self.id, "--tests", "other.json", *self.to, code=NO)
-        self.assertIn("no tests were run: none lie beside", self.activate(self.id).err)
+        # The service keeps no tests: that none are wanted must be said.
+        (self.dir / "approval.json").unlink(missing_ok=True)
+        self.activate(self.id, code=TROUBLE)
+        self.assertFalse(self.approved())
+        self.assertIn("no tests were run, on request", self.activate(self.id, "--without-tests").err)
+        self.assertIn("no tests were run: none lie beside", self.activate("prod.json").err)
 
     def test_policy_test_finds_them_too(self):
         self.assertEqual(self.error("policy", "test", "prod.json"), "usage")
@@ -203,7 +208,9 @@ class Activation(served.TestCase):
         say(rows[1:2])
         self.assertEqual(self.error(*base, "--to", "2"), "usage")
         say(rows[1:2])
-        done = self.assay(*base, "--to", "2", "--never-in-force")
+        self.assertEqual(self.error(*base, "--to", "2", "--never-in-force"), "usage")
+        say(rows[1:2])
+        done = self.assay(*base, "--to", "2", "--never-in-force", "--without-tests")
         self.assertIn("from version 3, which is in force, to version 2", done.err)
 
 
