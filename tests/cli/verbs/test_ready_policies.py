@@ -19,6 +19,12 @@ SILENT = ("names", "node_affinity", "id", "name", "version", "description", "mod
           "scope", "appraised", "type")  # fmt: skip
 
 
+def sets_of(name):
+    """The options that give a policy the reference set beside it, if it has one."""
+    file = FOLDER / f"{name}.set.json"
+    return ("--set", file) if file.exists() else ()
+
+
 def policy(name):
     return json.loads((FOLDER / f"{name}.json").read_text())
 
@@ -58,19 +64,27 @@ class ReadyPolicies(harness.TestCase):
     def test_lint_has_no_warning(self):
         for name in NAMES:
             with self.subTest(policy=name):
-                got = self.assay("policy", "lint", "--strict", FOLDER / f"{name}.json", "-o",
-                                 "json").json()
+                got = self.assay("policy", "lint", "--strict", FOLDER / f"{name}.json",
+                                 *sets_of(name), "-o", "json").json()
                 self.assertEqual(got["name"], name)
                 self.assertEqual({item["level"] for item in got["findings"]} - {"note"}, set())
 
     def test_suites_come_out(self):
         for name in NAMES:
             with self.subTest(policy=name):
-                got = self.assay("policy", "test", FOLDER / f"{name}.json", "-o", "json").json()
+                got = self.assay("policy", "test", FOLDER / f"{name}.json", *sets_of(name), "-o",
+                                 "json").json()  # fmt: skip
                 self.assertEqual(got["failed"], 0)
                 expected = [case["expected"] for case in got["cases"]]
                 self.assertIn("allow", expected)
                 self.assertGreater(expected.count("deny"), 8)
+
+    def test_a_policy_with_a_set_denies_without_it(self):
+        got = self.assay("policy", "test", FOLDER / "licence-gate.json", "-o", "json", code=NO).json()
+        allowed = [case for case in got["cases"] if case["expected"] == "allow"]
+        self.assertGreater(len(allowed), 0)
+        for case in allowed:
+            self.assertFalse(case["verdict"]["allowed"], case)
 
     def test_no_demand_could_be_lost_unnoticed(self):
         seen = 0
@@ -78,7 +92,7 @@ class ReadyPolicies(harness.TestCase):
             for place, document in weaker(policy(name)):
                 self.write_json("weaker.json", document)
                 got = self.assay("policy", "test", "weaker.json", "--facts",
-                                 FOLDER / f"{name}.tests.json", code=None)  # fmt: skip
+                                 FOLDER / f"{name}.tests.json", *sets_of(name), code=None)  # fmt: skip
                 seen += got.code == NO
                 with self.subTest(policy=name, without=place):  # or it is no policy any more
                     self.assertIn(got.code, (NO, TROUBLE), got)
