@@ -2,9 +2,11 @@
 // What a lineage costs a service that reads it from its database: all of it (cold; beside it, what
 // collecting the same statements from memory costs), when the service knows it already (warm), and
 // after one more statement about something else; and what an evaluation of a policy about it costs
-// the first time and again. Words: dir=DIR rounds=N nodes=N,N,... json=FILE ("-": to standard
-// output alone). Exits with 1 when a limit is not kept at 10,000 nodes: reading it cold; finding it
-// warm and evaluating the policy again, together.
+// the first time and again. Beside them the floor of a cold one: reading the rows of its
+// statements, each compared with its seal, and reading and hashing their signed bytes, which a
+// lineage leaves out because the rows say what it needs of them. Words: dir=DIR rounds=N
+// nodes=N,N,... json=FILE ("-": to standard output alone). Exits with 1 when a limit is not kept at
+// 10,000 nodes: reading it cold; finding it warm and evaluating the policy again, together.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -128,6 +130,31 @@ Times collect_from_memory(std::size_t rounds, const assay::policy::Lineage& know
                  [&] { (void)must(assay::policy::collect_lineage(known.start(), source)); });
 }
 
+// What reading all statements of `known` costs, without making anything of it.
+struct Floor {
+  Times rows;
+  Times bytes;
+};
+
+Floor floor_of(World& world, std::size_t rounds, const assay::policy::Lineage& known) {
+  std::vector<assay::DocumentId> envelopes;
+  const auto snapshot = must(world.services().store.snapshot());
+  const auto read_rows = [&] {
+    envelopes.clear();
+    for (const auto& statement : known.statements()) {
+      const auto row = must(snapshot->statement_at(statement->fact.log_index));
+      envelopes.push_back(row.envelopes.front());
+    }
+  };
+  const Times rows = measure(rounds, read_rows);
+  const auto read_bytes = [&] {
+    for (const assay::DocumentId& id : envelopes) {
+      (void)must(snapshot->document(id));
+    }
+  };
+  return {rows, measure(rounds, read_bytes)};
+}
+
 Json measure_all(World& world, std::size_t nodes, std::size_t rounds, std::FILE* out) {
   const ArtifactId model = thing(0, 0);
   const auto read = [&] {
@@ -151,6 +178,7 @@ Json measure_all(World& world, std::size_t nodes, std::size_t rounds, std::FILE*
   };
   const auto known = look(world, model);
   facts.lineage = known->lineage;
+  const Floor floor = floor_of(world, rounds, *known->lineage);
   const Times memory = collect_from_memory(rounds, *known->lineage);
   const Times first = measure(rounds, evaluate);
   facts.lineage_results = known->results.get();
@@ -162,14 +190,19 @@ Json measure_all(World& world, std::size_t nodes, std::size_t rounds, std::FILE*
     world.add_lifecycle(other, thing(1'000'000, others++), 0);
   };
   const Times one_more = measure(rounds, add, read);
-  std::fprintf(out, "%6zu  %12.2f  %8.2f  %8.2f  %10.2f  %8.1f  %8.1f  %12.1f  %10.2f  %9.1f\n",
-               nodes, started.p50 / 1000, cold.p50 / 1000, cold.best / 1000, memory.best / 1000,
-               warm.p50, warm.p99, one_more.p50, first.best / 1000, again.p50);
+  std::fprintf(out,
+               "%6zu  %12.2f  %8.2f  %8.2f  %8.2f  %9.2f  %10.2f  %8.1f  %8.1f  %12.1f  %10.2f"
+               "  %9.1f\n",
+               nodes, started.p50 / 1000, cold.p50 / 1000, cold.best / 1000, floor.rows.best / 1000,
+               floor.bytes.best / 1000, memory.best / 1000, warm.p50, warm.p99, one_more.p50,
+               first.best / 1000, again.p50);
   std::fflush(out);
   return {{"nodes", nodes},
           {"started_ms", started.p50 / 1000},
           {"cold_ms", cold.p50 / 1000},
           {"cold_best_ms", cold.best / 1000},
+          {"floor_rows_ms", floor.rows.best / 1000},
+          {"floor_bytes_ms", floor.bytes.best / 1000},
           {"memory_ms", memory.best / 1000},
           {"warm_us", warm.p50},
           {"warm_p99_us", warm.p99},
@@ -188,7 +221,8 @@ int main(int argc, char** argv) {
   std::fprintf(out, "depth %zu; limits at %zu nodes: cold %.0f ms, warm %.0f us\n", kDepth, kNodes,
                kMaxColdMs, kMaxWarmUs);
   std::fprintf(out,
-               " nodes  at start, ms  cold, ms      best  memory, ms  warm, us       p99  "
+               " nodes  at start, ms  cold, ms      best  rows, ms  bytes, ms  memory, ms  "
+               "warm, us       p99  "
                "one more, us  judged, ms  again, us\n");
   Json rows = Json::array();
   bool kept = true;

@@ -118,7 +118,13 @@ Result<bool> newest_first(const Call& call) {
   return order == "newest";
 }
 
-Json nullable(const std::optional<Json>& value) { return value ? *value : Json(); }
+Result<Json> receipt_of(Api& api, const DecisionAnswer& answer) {
+  if (!answer.index) {
+    return Json();
+  }
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  return log_receipt(*snapshot, *answer.index);
+}
 
 }  // namespace
 
@@ -126,10 +132,11 @@ Result<Response> post_decision(Api& api, const Call& call) {
   std::unique_ptr<storage::Snapshot> snapshot;
   ASSAY_ASSIGN(const DecisionRequest request, decision_request(api, call, snapshot));
   ASSAY_ASSIGN(const DecisionAnswer answer, decide(api.services, request, std::move(snapshot)));
+  ASSAY_ASSIGN(Json receipt, receipt_of(api, answer));
   Json body = {{"selected", answer.selected},
                {"decision", answer.decision ? to_json(*answer.decision) : Json()},
                {"envelope", Json()},
-               {"log", nullable(answer.receipt)},
+               {"log", std::move(receipt)},
                {"ordered_jobs", ordered_jobs(answer)}};
   if (!answer.envelope.empty()) {
     ASSAY_ASSIGN(body["envelope"], parse_json(answer.envelope));

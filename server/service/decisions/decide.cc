@@ -15,7 +15,6 @@
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/judge_case.h"
 #include "server/service/decisions/order_reports.h"
-#include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/lineage/closure.h"
 #include "server/service/references/resolve.h"
@@ -180,7 +179,7 @@ Status keep_claims(storage::Transaction& transaction, const std::string& cluster
   return {};
 }
 
-// Signs, stores and logs; fills in the envelope and the receipt of the answer. trust-sequence when
+// Signs, stores and logs; fills in the envelope and the index of the answer. trust-sequence when
 // something that the decision rests on changed after the snapshot: nothing is stored then.
 Status record(Services& services, const DecisionRequest& request, Judged& judged) {
   DecisionAnswer& answer = judged.answer;
@@ -213,8 +212,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   if (judged.room) {
     judged.room->keep();
   }
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(answer.receipt, log_receipt(*snapshot, index));
+  answer.index = index;
   return {};
 }
 

@@ -68,7 +68,7 @@ struct DecisionAnswer {
   bool selected;  // false, only with skip_unselected: no policy selects the workload
   std::optional<Decision> decision;  // absent when `selected` is false
   std::string envelope;              // signed decision as stored; empty in a dry run
-  std::optional<Json> receipt;       // log receipt; absent in a dry run
+  std::optional<LeafIndex> index;    // of the record in the log; absent in a dry run
   // Labels that the pod's node must have (policy/affinity.h): allowed values by key.
   std::map<std::string, std::vector<std::string>> node_affinity = {};
   // Jobs that this decision ordered from the node (order_reports.h).

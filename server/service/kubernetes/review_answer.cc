@@ -92,8 +92,8 @@ Json audit_annotations(const DecisionAnswer& decided) {
   Json annotations = {{"decision-id", decision.id},
                       {"verdict", decision.verdict.allowed ? "allow" : "deny"},
                       {"reasons", reasons_of(decision)}};
-  if (decided.receipt) {
-    annotations["log-index"] = std::to_string((*decided.receipt)["index"].get<LeafIndex>());
+  if (decided.index) {
+    annotations["log-index"] = std::to_string(*decided.index);
   }
   return annotations;
 }

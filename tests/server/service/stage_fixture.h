@@ -8,11 +8,12 @@
 #include "server/service/documents/accept.h"
 #include "server/service/nodes/reappraise.h"
 #include "server/service/nodes/stage_evidence.h"
+#include "tests/server/service/lineage_policy.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {
 
-class StageTest : public NodeTest {
+class StageTest : public LineagePolicyTest<NodeTest> {
  protected:
   StageTest() {
     Appraisal training = simulator_appraisal();
@@ -25,24 +26,20 @@ class StageTest : public NodeTest {
   }
 
   // Stores a statement; its id. `comment` tells statements apart.
-  StatementId state(const std::string& stage, const Manifest& about, std::vector<Manifest> inputs,
-                    const TestKey& key, const std::string& comment = {}) {
-    const Bytes bytes = statement_envelope(
-        lifecycle(stage, about, std::move(inputs), comment, std::nullopt), {&key});
+  StatementId state(const std::string& stage, const Manifest& about,
+                    const std::vector<Manifest>& inputs, const TestKey& key,
+                    const std::string& comment = {}) {
+    const Bytes bytes =
+        statement_envelope(lifecycle(stage, about, inputs, comment, std::nullopt), {&key});
     const auto accepted = accept_attestation(*services_, bytes, actor_);
     EXPECT_TRUE(accepted) << to_string(accepted.error());
     return accepted->row.id;
   }
-  static Statement lifecycle(const std::string& stage, const Manifest& about,
-                             std::vector<Manifest> inputs, const std::string& comment,
-                             std::optional<Json> freshness) {
-    Lifecycle made;
-    made.stage = stage;
-    made.comment = comment;
+  Statement lifecycle(const std::string& stage, const Manifest& about,
+                      const std::vector<Manifest>& inputs, const std::string& comment,
+                      std::optional<Json> freshness) {
+    Lifecycle made = lifecycle_from(stage, inputs, comment);
     made.freshness = std::move(freshness);
-    for (const Manifest& input : inputs) {
-      made.inputs.push_back({"dataset", input.name, subject_of(input).digest});
-    }
     return to_statement(made, {subject_of(about)}).value();
   }
   StatementId train(const std::string& comment = "first") {
@@ -68,25 +65,6 @@ class StageTest : public NodeTest {
     }
   }
 
-  // Puts a policy in force: a publisher, and this lineage condition.
-  void require_lineage(const Json& condition) {
-    const Json document = {{"name", "lineage"},
-                           {"version", ++version_},
-                           {"mode", "enforce"},
-                           {"match", {{"resources", {"nvidia.com/gpu"}}}},
-                           {"require",
-                            {{{"id", "published"}, {"manifest", Json::object()}},
-                             {{"id", "lineage"}, {"lineage", condition}}}}};
-    const auto accepted = accept_policy(
-        *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
-        actor_);
-    ASSERT_TRUE(accepted) << to_string(accepted.error());
-    const StatementId id = accepted->row.id;
-    const auto applied =
-        apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
-                              policy_approval(id, version_, policy_approver_), actor_);
-    ASSERT_TRUE(applied) << to_string(applied.error());
-  }
   // Evidence for trainings under the simulator's root; `more` are further demands.
   void require_attested_training(const Json& more = Json::object()) {
     Json evidence = {{"anchors", {anchor().text()}}};
@@ -103,25 +81,14 @@ class StageTest : public NodeTest {
     return *appraised->anchor;
   }
 
-  DecisionRequest request() const {
-    return {.point = DecisionPoint::kCreate,
-            .models = {id_of(trained_).text()},
-            .workload = {"inference", {}, {"nvidia.com/gpu"}},
-            .context = Json::object(),
-            .principal = "kube-apiserver"};
-  }
-  Decision decide_now() {
-    const auto answer = decide(*services_, request());
-    EXPECT_TRUE(answer) << to_string(answer.error());
-    return answer->decision.value();
-  }
+  DecisionRequest request() { return request_about(trained_); }
+  Decision decide_now() { return decide_about(trained_); }
   std::vector<Reason> reasons() { return decide_now().verdict.reasons; }
 
   TestKey trainer_ = make_key(KeyPurpose::kSigner, "tina", {role("train")});
   TestKey curator_ = make_key(KeyPurpose::kSigner, "cora", {role("collect")});
   Manifest trained_ = manifest("trained");
   Manifest corpus_ = manifest("corpus", "acme/corpus");
-  std::uint64_t version_ = 0;
 };
 
 }  // namespace assay::server::test

@@ -47,7 +47,7 @@ Json response_to(const Decision& decided, std::vector<OrderedJob> ordered = {}) 
   const DecisionAnswer answer{.selected = true,
                               .decision = decided,
                               .envelope = "",
-                              .receipt = std::nullopt,
+                              .index = std::nullopt,
                               .ordered = std::move(ordered)};
   return parse_json(answer_decision(Review{}, answer).body).value()["response"];
 }

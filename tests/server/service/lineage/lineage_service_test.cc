@@ -4,21 +4,23 @@
 #include <algorithm>
 #include <future>
 
+#include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "server/service/lineage/closure.h"
 #include "tests/server/service/fixture.h"
 #include "tests/server/service/hooked_store.h"
+#include "tests/server/service/lineage_policy.h"
 
 namespace assay::server::test {
 namespace {
 
 using Codes = std::vector<Reason>;
 
-class LineageService : public ServiceTest {
+class LineageService : public LineagePolicyTest<ServiceTest> {
  protected:
   LineageService() {
     change({AddKey{curator_.record}, AddKey{trainer_.record}});
-    put_lineage_policy(Json::object());
+    require_lineage(Json::object());
     store_model();
   }
 
@@ -29,35 +31,11 @@ class LineageService : public ServiceTest {
     ASSERT_TRUE(changed) << to_string(changed.error());
   }
 
-  // Published, and a lineage condition.
-  void put_lineage_policy(const Json& condition) {
-    const Json document = {{"name", "lineage"},
-                           {"version", ++version_},
-                           {"mode", "enforce"},
-                           {"match", {{"resources", {"nvidia.com/gpu"}}}},
-                           {"require",
-                            {{{"id", "published"}, {"manifest", Json::object()}},
-                             {{"id", "lineage"}, {"lineage", condition}}}}};
-    const auto accepted = accept_policy(
-        *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
-        actor_);
-    ASSERT_TRUE(accepted) << to_string(accepted.error());
-    const StatementId id = accepted->row.id;
-    const auto applied =
-        apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
-                              policy_approval(id, version_, policy_approver_), actor_);
-    ASSERT_TRUE(applied) << to_string(applied.error());
-  }
-
-  Bytes statement(const std::string& stage, const Manifest& about, std::vector<Manifest> inputs,
-                  const TestKey& key, const std::string& comment = {}) {
-    Lifecycle lifecycle;
-    lifecycle.stage = stage;
-    lifecycle.comment = comment;
+  Bytes statement(const std::string& stage, const Manifest& about,
+                  const std::vector<Manifest>& inputs, const TestKey& key,
+                  const std::string& comment = {}) {
+    Lifecycle lifecycle = lifecycle_from(stage, inputs, comment);
     lifecycle.parameters = {{"license", "Apache-2.0"}};
-    for (const Manifest& input : inputs) {
-      lifecycle.inputs.push_back({"dataset", input.name, subject_of(input).digest});
-    }
     return statement_envelope(to_statement(lifecycle, {subject_of(about)}).value(), {&key});
   }
   void accept(const Bytes& bytes) {
@@ -72,18 +50,8 @@ class LineageService : public ServiceTest {
     accept(statement("collect", corpus_, {}, curator_));
   }
 
-  DecisionRequest request() {
-    return {.point = DecisionPoint::kCreate,
-            .models = {id_of(model_).text()},
-            .workload = {"inference", {}, {"nvidia.com/gpu"}},
-            .context = Json::object(),
-            .principal = "kube-apiserver"};
-  }
-  Decision decide_now() {
-    const auto answer = decide(*services_, request());
-    EXPECT_TRUE(answer) << to_string(answer.error());
-    return answer->decision.value();
-  }
+  DecisionRequest request() { return request_about(model_); }
+  Decision decide_now() { return decide_about(model_); }
   Codes reasons() { return decide_now().verdict.reasons; }
 
   // Decides; `happens` runs before the decision is written, once.
@@ -106,7 +74,6 @@ class LineageService : public ServiceTest {
   Manifest corpus_ = manifest("corpus", "acme/corpus");
   Manifest secret_ = manifest("secret", "acme/secret");
   std::uint64_t trust_ = 0;
-  std::uint64_t version_ = 0;
   int writes_ = 0;
 };
 
@@ -142,12 +109,30 @@ TEST_F(LineageService, RevokedTrainer_IsDenied) {
   EXPECT_EQ(reasons(), Codes{Reason::kAncestorUnknown});
 }
 
-TEST_F(LineageService, DeniedDataset_IsDenied) {
-  put_lineage_policy({{"deny", {{"digests", {id_of(corpus_).text()}}}}});
+// Whoever said that a denied dataset went in cannot take it back, and say something else.
+TEST_F(LineageService, WithdrawnStatementThatNamedADeniedDataset_StaysInTheWay) {
+  require_lineage({{"deny", {{"digests", {id_of(secret_).text()}}}}});
+  const Bytes before = statement("train", model_, {secret_}, trainer_);
+  accept(before);
   EXPECT_EQ(reasons(), Codes{Reason::kAncestorDenied});
-  put_lineage_policy({{"licences", {{"allow", {"MIT"}}}}});
+  const auto parsed = attestation::parse_envelope(before).value();
+  const StatementId id = attestation::statement_id(parsed.payload_type, parsed.payload);
+  change({WithdrawStatement{Withdrawal{id, "incorrect", "it was another one"}}});
+  const Decision decision = decide_now();
+  EXPECT_EQ(decision.verdict.reasons, Codes{Reason::kAncestorDenied});
+  const auto again = replay(*services_, decision.id);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(again->reproduced);
+  require_lineage(Json::object());
+  EXPECT_EQ(reasons(), Codes());
+}
+
+TEST_F(LineageService, DeniedDataset_IsDenied) {
+  require_lineage({{"deny", {{"digests", {id_of(corpus_).text()}}}}});
+  EXPECT_EQ(reasons(), Codes{Reason::kAncestorDenied});
+  require_lineage({{"licences", {{"allow", {"MIT"}}}}});
   EXPECT_EQ(reasons(), Codes{Reason::kLicenceNotAllowed});
-  put_lineage_policy({{"stages", {"collect", "train"}}, {"max_depth", 1}});
+  require_lineage({{"stages", {"collect", "train"}}, {"max_depth", 1}});
   EXPECT_EQ(reasons(), Codes());
 }
 
@@ -176,7 +161,7 @@ TEST_F(LineageService, AStatementAboutSomethingElse_ChangesNothing) {
 TEST_F(LineageService, FurtherSignature_IsNotMissed) {
   const TestKey second = make_key(KeyPurpose::kSigner, "second", {role("collect")});
   change({AddKey{second.record}});
-  put_lineage_policy({{"edges", {{{"stage", "collect"}, {"signers", {{"at_least", 2}}}}}}});
+  require_lineage({{"edges", {{{"stage", "collect"}, {"signers", {{"at_least", 2}}}}}}});
   EXPECT_EQ(reasons(), Codes{Reason::kSignersInsufficient});
   EXPECT_EQ(reasons_while([&] { accept(statement("collect", corpus_, {}, second)); }), Codes());
   EXPECT_EQ(writes_, 2);
@@ -268,7 +253,7 @@ TEST_F(LineageStrangers, LimitOnACountedWay_IsDeniedAndReplays) {
 }
 
 TEST_F(LineageStrangers, JoinNothing) {
-  put_lineage_policy({{"deny", {{"digests", {"sha256:" + std::string(64, 'a')}}}}});
+  require_lineage({{"deny", {{"digests", {"sha256:" + std::string(64, 'a')}}}}});
   EXPECT_EQ(reasons(), Codes());
   Manifest foreign = manifest("foreign", "mallory/x");
   Statement statement = to_statement(foreign).value();
@@ -330,7 +315,7 @@ TEST_F(LineageService, AFloodAboutTheModel_DoesNotStopDecisions) {
 TEST_F(LineageService, ASignatureWithoutARole_IsNotStored_AndDeniesNothing) {
   const TestKey mallory = make_key(KeyPurpose::kSigner, "mallory", {role("train", "mallory")});
   change({AddKey{mallory.record}});
-  put_lineage_policy({{"deny", {{"identities", {"mallory"}}}}});
+  require_lineage({{"deny", {{"identities", {"mallory"}}}}});
   Lifecycle lifecycle;
   lifecycle.stage = "collect";
   lifecycle.parameters = {{"license", "Apache-2.0"}};
@@ -344,7 +329,7 @@ TEST_F(LineageService, ASignatureWithoutARole_IsNotStored_AndDeniesNothing) {
   EXPECT_EQ(accepted->record["detail"]["signers"], Json::array({curator_.record.id.text()}));
   EXPECT_EQ(reasons(), Codes());
   // Who made it is denied.
-  put_lineage_policy({{"deny", {{"identities", {"curator"}}}}});
+  require_lineage({{"deny", {{"identities", {"curator"}}}}});
   EXPECT_EQ(reasons(), Codes{Reason::kAncestorDenied});
 }
 
