@@ -97,7 +97,7 @@ Result<Json> run_tests(const Context& context, const ApproveOptions& options, co
                 "--without-tests",
                 options.id);
   }
-  if (!suite || is_set(*named.document)) {
+  if (!suite || (named.document && is_set(*named.document))) {
     message(context, "no tests were run: none lie beside the policy, and --tests names none");
     return Json{{"run", 0}, {"without_tests", false}};
   }

@@ -8,6 +8,7 @@
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/service/decisions/decide.h"
+#include "server/service/documents/receipt.h"
 #include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
 #include "server/service/references/resolve.h"

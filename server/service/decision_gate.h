@@ -5,10 +5,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
+#include <cstddef>
 #include <mutex>
-
-#include "server/service/services.h"
 
 namespace assay::server {
 
@@ -67,13 +65,5 @@ class DecisionGate {
   std::size_t changing_ = 0;
   std::size_t deciding_ = 0;
 };
-
-// Returns the gate of this process, which serves one store.
-[[nodiscard]] DecisionGate& decision_gate();
-
-// Writes a change of what decisions rest on: statements, trust, policies. Waits while a decision
-// that such changes made void has its last attempt. Errors: those of storage::Store::write().
-[[nodiscard]] Result<storage::LogState> write_change(
-    Services& services, const std::function<Status(storage::Transaction&)>& work);
 
 }  // namespace assay::server

@@ -13,6 +13,7 @@
 #include "schemas/core/signer.h"
 #include "server/service/collateral_memory.h"
 #include "server/service/decision_cache.h"
+#include "server/service/decision_gate.h"
 #include "server/service/heartbeats.h"
 #include "server/service/impact_turn.h"
 #include "server/service/last_seen.h"
@@ -64,6 +65,7 @@ struct Services {
   NodeQuota node_quota = {};
   ImpactTurn impact_turn = {};
   CollateralMemory collateral{kCollateralMemoryBytes};  // authenticated, shared by all quotes
+  DecisionGate decision_gate = {};  // between changes and decisions, both through these services
 };
 
 // Checks that the ages of reports are known. Errors: unavailable while they are unknown.

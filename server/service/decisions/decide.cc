@@ -10,7 +10,6 @@
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/decision_gate.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/judge_case.h"
@@ -360,7 +359,7 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
     // Whoever may push anything could make every attempt void: for the last one, others wait.
     std::optional<DecisionGate::Pass> alone;
     if (attempt == kAttempts) {
-      alone.emplace(decision_gate().decide());
+      alone.emplace(services.decision_gate.decide());
     }
     ASSAY_ASSIGN(Judged judged, judge(services, request, std::exchange(snapshot, nullptr)));
     if (!judged.answer.selected || request.dry_run) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {

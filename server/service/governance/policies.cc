@@ -8,11 +8,11 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
-#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/reference_sets.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {

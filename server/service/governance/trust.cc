@@ -10,13 +10,13 @@
 #include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/governance/reference_values.h"
 #include "server/service/governance/withdrawals.h"
 #include "server/service/job_bell.h"
 #include "server/service/nodes/registration.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {

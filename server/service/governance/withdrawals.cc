@@ -9,9 +9,9 @@
 #include "schemas/log_record.h"
 #include "schemas/placement.h"
 #include "schemas/release.h"
-#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {

@@ -11,13 +11,13 @@
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/stage_evidence.h"
-#include "server/service/decision_gate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/if_found.h"
 #include "server/service/json_at.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/reappraise.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {
