@@ -99,12 +99,12 @@ class InstanceWatch {
     std::vector<Entry> entries{};
     // Changed only by its thread; guarded by mutex_ for others. Null: nothing is watched.
     std::shared_ptr<InstanceModel> model{};
-    Steady::time_point looked{};  // end of the last check of all bytes; guarded by mutex_
-    bool asked = false;           // guarded by mutex_
-    std::vector<Finding> said{};  // findings of its owners; guarded by mutex_
+    Steady::time_point looked{};   // end of the last check of all bytes; guarded by mutex_
+    bool asked = false;            // guarded by mutex_
+    std::vector<Finding> said{};   // findings of its owners; guarded by mutex_
     std::vector<Finding> found{};  // what its state was told with; guarded by mutex_
-    std::vector<Yield> yields{};  // by different processes; guarded by mutex_
-    bool news = false;            // asked, said or yields changed; guarded by mutex_
+    std::vector<Yield> yields{};   // by different processes; guarded by mutex_
+    bool news = false;             // asked, said or yields changed; guarded by mutex_
     std::condition_variable_any changed{};
     std::jthread thread{};
   };
@@ -171,8 +171,8 @@ class InstanceWatch {
                                                        std::span<const Schedule::Turn> turns,
                                                        const std::stop_token& end);
   // Tells the owners and on_located_ which byte ranges changed, as far as they can be found.
-  void locate(Watcher& watcher, InstanceModel& model, Look& look,
-              std::vector<Finding> findings, const std::stop_token& end);
+  void locate(Watcher& watcher, InstanceModel& model, Look& look, std::vector<Finding> findings,
+              const std::stop_token& end);
   [[nodiscard]] Result<std::vector<Finding>> full_pass(InstanceModel& model,
                                                        const std::vector<Entry>& entries,
                                                        const std::stop_token& stop) const;
