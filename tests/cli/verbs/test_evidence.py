@@ -242,7 +242,7 @@ class Simulated(harness.TestCase):
         self.assertEqual(self.error("evidence", "simulate", "--seed", "seed"), "usage")
         self.assertEqual(self.error("evidence", "simulate", "--out-quote", "q"), "usage")
         self.assertEqual(self.error("evidence", "simulate", "--seed", "seed", "--out-quote", "q",
-                                    "--tcb-status", "TDRelaunchAdvised"), "usage")  # fmt: skip
+                                    "--tcb-status", "Splendid"), "usage")  # fmt: skip
 
     def test_collect_takes_nothing_simulated_unasked(self):
         self.write("seed", b"a seed of these tests")
