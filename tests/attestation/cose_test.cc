@@ -143,17 +143,11 @@ Bytes base64url(const Json& text) {
 // The key of a vector; nullopt for a curve that is not supported here.
 std::optional<PublicKey> key_of(const Json& vector) {
   const Json& key = vector["input"]["sign0"]["key"];
-  if (key["crv"] == "P-256") {
-    return std::move(PublicKey::from_p256_point(base64url(key["x"]), base64url(key["y"]))).value();
+  if (key["crv"] == "P-256" || key["crv"] == "P-384") {
+    return std::move(PublicKey::from_point(base64url(key["x"]), base64url(key["y"]))).value();
   }
   Bytes der;
-  if (key["crv"] == "P-384") {
-    der = *hex_decode("3076301006072a8648ce3d020106052b8104002203620004");
-    for (const char* part : {"x", "y"}) {
-      const Bytes bytes = base64url(key[part]);
-      der.insert(der.end(), bytes.begin(), bytes.end());
-    }
-  } else if (key["crv"] == "Ed25519") {
+  if (key["crv"] == "Ed25519") {
     der = *hex_decode("302a300506032b6570032100");
     const Bytes bytes = from_hex(key["x_hex"]);
     der.insert(der.end(), bytes.begin(), bytes.end());
