@@ -27,8 +27,8 @@ struct SimulatorOptions {
   std::uint64_t quote_version = 4;
   // Replaces the PPID that follows from the seed, so that several simulated machines can share one
   // seed and one root. Absent: the PPID of the seed.
-  std::optional<std::array<std::uint8_t, 16>> platform;
-  std::string fault;  // name of what is wrong with the evidence (faults.h); empty: nothing
+  std::optional<std::array<std::uint8_t, 16>> platform{};
+  std::string fault{};  // name of what is wrong with the evidence (faults.h); empty: nothing
 };
 
 // A provider of simulated evidence. Evidence is made for the time of the clock, and its collateral
