@@ -169,7 +169,7 @@ TEST(Boot, BelowNot_NeverPasses) {
 
 ConditionResult judge_stage(const std::optional<MeasuredBoot>& measured) {
   StageEvidenceFact fact{signer("trainer-1", "trainer", "train").id, "tdx", from_now(-1800)};
-  fact.anchor = sha256(as_bytes("vendor's root"));
+  fact.anchor = Anchor::root(sha256(as_bytes("vendor's root")));
   fact.anchor_is_vendor = true;
   fact.current = true;
   fact.has_reference_values = true;

@@ -20,7 +20,7 @@ using Texts = std::vector<std::string>;
 StageEvidenceFact piece(std::mt19937_64& engine, KeyId key, std::size_t rare) {
   StageEvidenceFact fact{std::move(key), one_in(engine, rare) ? "other" : "tdx", from_now(-60)};
   const auto wrong = [&] { return one_in(engine, rare); };
-  fact.anchor = sha256(as_bytes(wrong() ? "other root" : "vendor's root"));
+  fact.anchor = Anchor::root(sha256(as_bytes(wrong() ? "other root" : "vendor's root")));
   fact.anchor_is_vendor = !wrong();
   fact.status_then = one_in(engine, rare / 4) ? "OutOfDate" : "UpToDate";
   fact.status_now = one_in(engine, rare / 4) ? "OutOfDate" : "UpToDate";
