@@ -117,7 +117,11 @@ TEST(PluginHost, MoreCallsThanAllowed_AreTurnedAway) {
   const auto verifier = wicked(options);
   std::atomic<bool> done = false;
   std::thread hanging([&] {
-    EXPECT_EQ(outcome(*verifier, "sleep"), "verifier-failed");
+    std::string first = outcome(*verifier, "sleep");
+    while (first == "unavailable") {  // the place was taken by the calls below
+      first = outcome(*verifier, "sleep");
+    }
+    EXPECT_EQ(first, "verifier-failed");
     done = true;
   });
   // Until the other call is under way, this one has its place.

@@ -146,7 +146,6 @@ TEST(Evidence, RoundTrips) {
 
 TEST(Evidence, Changes_AreRefused) {
   const std::tuple<const char*, Json, const char*> changes[] = {
-      {"/type", "snp", "evidence-type-unknown"},
       {"/type", "TDX", "schema-violation"},
       {"/quote", "", "schema-violation"},
       {"/quote", "AAA", "invalid-encoding"},
@@ -246,7 +245,7 @@ TEST(Enrolment, Changes_AreRefused) {
       {"/public_key", "", "schema-violation", "/public_key"},
       {"/public_key", "!!!!", "invalid-encoding", "/public_key"},
       {"/evidence", Json(), "schema-violation", "/evidence"},
-      {"/evidence/type", "snp", "evidence-type-unknown", "/evidence/type"},
+      {"/evidence/type", "SNP", "schema-violation", "/evidence/type"},
       {"/evidence/quote", "AAA", "invalid-encoding", "/evidence/quote"},
       {"/devices", Json(), "schema-violation", "/devices"},
       {"/devices/0/id", "OpenCL", "schema-violation", "/devices/0/id"},

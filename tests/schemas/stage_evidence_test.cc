@@ -39,8 +39,8 @@ TEST(StageEvidence, OtherDocuments_AreRefused) {
   json["verdict"] = "accepted";
   EXPECT_EQ(code_of(parse_stage_evidence(bytes_of(json))), "unknown-member");
   json = to_json(sample());
-  json["evidence"]["type"] = "sev";
-  EXPECT_EQ(code_of(parse_stage_evidence(bytes_of(json))), "evidence-type-unknown");
+  json["evidence"]["type"] = "SEV";
+  EXPECT_EQ(code_of(parse_stage_evidence(bytes_of(json))), "schema-violation");
   EXPECT_EQ(where_of(parse_stage_evidence(bytes_of(json))), "/evidence/type");
 }
 
