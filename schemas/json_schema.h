@@ -6,8 +6,8 @@
 // contains:
 // - A check stops at the first violation, and checks limits before contents: an array with more
 //   items than maxItems is refused before any item is checked, and a text longer than maxLength
-//   before it is matched with its pattern. (std::regex recurses for every byte, so every pattern of
-//   the project's schemas has a maxLength; a test makes sure of this.)
+//   before it is matched with its pattern. Every pattern of the project's schemas has a maxLength;
+//   a test makes sure of this.
 // - uniqueItems keeps the items in a sorted set instead of comparing all pairs. maxItems
 //   limits their number.
 // - `if` and `not` contain no references, so each part of a document is visited at most once for

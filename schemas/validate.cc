@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <locale>
 #include <mutex>
 #include <optional>
 
@@ -31,23 +30,8 @@ std::optional<std::string_view> embedded_text(std::string_view file) {
   return std::nullopt;
 }
 
-// std::regex asks the classic locale to narrow each character of a pattern. libstdc++ fills that
-// facet's table on first use, without a lock: here it is filled before any thread compiles a
-// pattern.
-void fill_locale_tables() {
-  std::array<char, 256> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = static_cast<char>(i);
-  }
-  std::array<char, all.size()> narrowed{};
-  std::use_facet<std::ctype<char>>(std::locale())
-      .narrow(all.data(), all.data() + all.size(), '\0', narrowed.data());
-}
-
 // The schema of that name, or null when there is none.
 const JsonSchema* find_schema(std::string_view name) {
-  static std::once_flag tables;
-  std::call_once(tables, fill_locale_tables);
   static std::array<CompiledSchema, embedded::kJsonSchemasFiles.size()> compiled;
   for (std::size_t i = 0; i < compiled.size(); ++i) {
     const std::string_view file = embedded::kJsonSchemasFiles[i].first;

@@ -22,8 +22,7 @@ for option in "$@"; do
     [[ $option != -L* && $option != --label-regex* ]] || selection=()
 done
 
-# std::regex recurses as deep as a text is long (schemas/validate.cc bounds the texts), and frames are
-# many times larger under the sanitizers.
+# Frames are many times larger under the sanitizers.
 if ! grep -q '^ASSAY_SANITIZE:[A-Z]*=$' "$build/CMakeCache.txt"; then
     ulimit -s 131072
     export LSAN_OPTIONS="suppressions=$(realpath -- "$(dirname -- "$0")/lsan.supp"):print_suppressions=0"

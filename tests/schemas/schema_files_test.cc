@@ -17,7 +17,7 @@ using test::code_of;
 using test::where_of;
 
 constexpr std::string_view kSuffix = ".schema.json";
-// std::regex recurses for every byte, and frames are large under the sanitizers.
+// A text costs time with its length before anything else is known of it.
 constexpr int kMaxPatternText = 2048;
 
 // (name, schema) of each file.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "schemas/anchor.h"
 #include "tests/storage/store_contract.h"
 
 namespace assay::storage {
@@ -163,7 +164,7 @@ NodeRow::Measured make_measured() {
           .appraised_at = Timestamp(std::chrono::hours(9)),
           .evidence_type = "tdx",
           .tcb_status = "UpToDate",
-          .anchor = digest_of("anchor"),
+          .anchor = Anchor::root(digest_of("anchor")),
           .anchor_is_vendor = false};
 }
 
@@ -467,7 +468,7 @@ EvidenceRow evidence_row(const std::string& subject, const DocumentId& id) {
           .appraisal = id,
           .appraised_at = Timestamp(std::chrono::seconds(9)),
           .tcb_status = "UpToDate",
-          .anchor = digest_of("root"),
+          .anchor = Anchor::root(digest_of("root")),
           .anchor_is_vendor = true,
           .marks = {{"tdx/a", 17}}};
 }
@@ -484,7 +485,7 @@ TEST_P(StoreContract, Evidence_Put_IsFoundAndForgotten) {
   EXPECT_EQ(row->expected, Bytes(64, 7));
   EXPECT_EQ(row->marks, (Json{{"tdx/a", 17}}));
   EXPECT_EQ(row->appraised_at, Timestamp(std::chrono::seconds(9)));
-  EXPECT_EQ(row->anchor, digest_of("root"));
+  EXPECT_EQ(row->anchor, Anchor::root(digest_of("root")));
   EXPECT_EQ(write_error([&](Transaction& t) {
               EvidenceRow bad = evidence_row("node:gpu-1", *id);
               bad.expected.pop_back();
