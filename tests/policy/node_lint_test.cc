@@ -96,7 +96,7 @@ TEST(NodeLint, AnchorsBesideTheVendors_AreNamed) {
   node.anchors = {node_fact().anchor->text()};
   EXPECT_TRUE(warns(node, "proves nothing about hardware"));
   node.anchors = {"my root"};
-  EXPECT_TRUE(warns(node, "named by the digest"));
+  EXPECT_TRUE(warns(node, "an anchor is the digest of a certificate"));
 }
 
 TEST(NodeLint, ReportWithoutANodeCondition_IsNamed) {

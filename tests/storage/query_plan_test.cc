@@ -60,7 +60,7 @@ TEST_F(QueryPlan, WholeTables_AreTheDocumentedOnes) {
   EXPECT_EQ(whole,
             (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kKeyList, Sql::kPrincipalList,
                          Sql::kPolicyList, Sql::kEnrolledRevoked, Sql::kWithdrawalList,
-                         Sql::kRegistrationList, Sql::kAppraisalList}));
+                         Sql::kRegistrationList, Sql::kAppraisalList, Sql::kReferenceTagList}));
 }
 
 TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {
