@@ -371,7 +371,11 @@ TEST_P(StoreContract, ReferenceTag_WidensItsAppraisal_AndStaysInItsId) {
   const DocumentId widened = *snapshot()->appraisal_id("tdx");
   EXPECT_NE(widened, bare);
   tag.removed = "a hole";
-  write([&](Transaction& t) { return t.put_reference_tag(tag); });
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_reference_tag(tag));
+    ASSAY_TRY(transaction.append(make_record("trust.changed")));
+    return {};
+  });
   EXPECT_TRUE(snapshot()->appraisal("tdx")->imported.empty());
   EXPECT_EQ(snapshot()->appraisal("tdx")->constrained, tag.constrains);
   EXPECT_NE(*snapshot()->appraisal_id("tdx"), widened);
