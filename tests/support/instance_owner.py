@@ -47,7 +47,7 @@ class MemoryFile:
 class Connection:
     """Frames, and the descriptors beside them."""
 
-    def __init__(self, path, timeout=PATIENT):
+    def __init__(self, path, timeout=60):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
         self.socket.connect(str(path))
