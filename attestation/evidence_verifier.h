@@ -22,13 +22,9 @@
 
 namespace assay::attestation {
 
-// A number that must never decrease from one appraisal to the next. An example is the evaluation
-// number of the collateral (the vendor's signed statements about platforms) for one platform
-// family.
+// A number that never decreases from one appraisal to the next. With a higher one, evidence that
+// was appraised under a lower one is stale.
 struct HighWater {
-  // "tdx/tcb-info/<fmspc>" or "tdx/qe-identity", under the vendor's anchor. With an anchor other
-  // than the vendor's, the name contains the anchor: "tdx/<anchor>/tcb-info/<fmspc>". Collateral of
-  // a simulator therefore cannot make real collateral look old.
   std::string name;
   std::uint64_t value;
   bool operator==(const HighWater&) const = default;
@@ -66,8 +62,8 @@ struct AppraisedEvidence {
   bool has_reference_values = false;     // true: the policy constrains the software's measurements
   std::optional<Timestamp> valid_until;  // end of validity of all collateral and certificates
   std::optional<Digest> collateral;
-  // High-water numbers of the collateral, present when the collateral was authenticated. Refused
-  // evidence may have them too, because its collateral may be genuine.
+  // What of the verifier itself can move on (attestation/plugin/plugin_verifier.h). Collateral has
+  // marks of its own (attestation/collateral_set.h).
   std::vector<HighWater> high_water;
   Trustworthiness trustworthiness;
   std::vector<EvidencePart> parts;  // of composite evidence, in the order of their names
@@ -116,12 +112,6 @@ class EvidenceVerifier {
 
   // Checks that an appraisal can be used: its policy and its anchors must parse.
   [[nodiscard]] virtual Status check(const Appraisal& appraisal) const = 0;
-
-  // Returns `own`, the collateral of some evidence, with newer parts: the parts that the high-water
-  // mark `mark` is about are taken from `newest`. Newer collateral may replace older collateral,
-  // because the platform that both describe stays the same. Returns `own` unchanged when `own` or
-  // `newest` is not an object, or when `mark` is about no part.
-  [[nodiscard]] virtual Json refreshed(Json own, std::string_view mark, const Json& newest) const;
 };
 
 }  // namespace assay::attestation

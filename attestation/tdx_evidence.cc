@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "attestation/tdx/verify.h"
+#include "attestation/tdx_collateral.h"
+#include "schemas/core/sha.h"
 
 namespace assay::attestation {
 namespace {
@@ -66,16 +68,20 @@ Status add_imported(const Appraisal& appraisal, AppraisalPolicy& policy) {
   return {};
 }
 
-Result<Terms> read_terms(const Appraisal& appraisal) {
-  Terms terms;
+Result<AppraisalPolicy> read_policy(const Appraisal& appraisal) {
   auto policy = tdx::parse_appraisal_policy(appraisal.policy);
   if (!policy) {
     Error error = std::move(policy).error();
     error.where = "/policy" + error.where;
     return std::unexpected(std::move(error));
   }
-  terms.policy = std::move(*policy);
-  ASSAY_TRY(add_imported(appraisal, terms.policy));
+  ASSAY_TRY(add_imported(appraisal, *policy));
+  return policy;
+}
+
+Result<Terms> read_terms(const Appraisal& appraisal) {
+  Terms terms;
+  ASSAY_ASSIGN(terms.policy, read_policy(appraisal));
   terms.anchors.push_back(tdx::intel_root());
   for (const Bytes& der : appraisal.dangerous_anchors) {
     auto anchor = TrustAnchor::from_der(der);
@@ -199,19 +205,6 @@ std::int16_t memory_of(const AppraisalResult& result) {
 
 // --- what a service keeps
 
-std::vector<HighWater> high_water_of(const AppraisalResult& result) {
-  std::vector<HighWater> marks;
-  if (!result.anchor || !result.tcb_info_fmspc || !result.tcb_evaluation_number ||
-      !result.qe_evaluation_number) {
-    return marks;
-  }
-  const std::string prefix = result.anchor_is_intel ? "tdx/" : "tdx/" + result.anchor->hex() + "/";
-  marks.push_back(
-      {prefix + "tcb-info/" + hex_encode(*result.tcb_info_fmspc), *result.tcb_evaluation_number});
-  marks.push_back({prefix + "qe-identity", *result.qe_evaluation_number});
-  return marks;
-}
-
 AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy& policy) {
   AppraisedEvidence evidence;
   evidence.type = kTdxEvidence;
@@ -226,7 +219,6 @@ AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy
   evidence.has_reference_values = tdx::require_reference_values(policy).has_value();
   evidence.valid_until = result.valid_until;
   evidence.collateral = result.collateral;
-  evidence.high_water = high_water_of(result);
   evidence.trustworthiness = {identity_of(result), configuration_of(result), executables_of(result),
                               hardware_of(result), memory_of(result)};
   if (result.accepted) {
@@ -239,6 +231,14 @@ AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy
   }
   evidence.result = to_json(result);
   return evidence;
+}
+
+AppraisedEvidence conclude(AppraisalResult result, const Appraisal& appraisal,
+                           const AppraisalPolicy& policy, Purpose purpose) {
+  if (purpose != Purpose::kInspect) {
+    require_references(policy, appraisal.dangerous_allow_missing_reference_values, result);
+  }
+  return summarize(result, policy);
 }
 
 Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal& appraisal,
@@ -255,36 +255,17 @@ Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal
     error.where = "/collateral" + error.where;
     return std::unexpected(std::move(error));
   }
-  AppraisalResult result = tdx::verify(
-      evidence.quote, *collateral, terms.anchors,
-      {now, tdx::ReportDataExpectation::exactly(expected), terms.policy, evidence.event_log});
-  if (purpose != Purpose::kInspect) {
-    require_references(terms.policy, appraisal.dangerous_allow_missing_reference_values, result);
-  }
-  return summarize(result, terms.policy);
+  return conclude(tdx::verify(evidence.quote, *collateral, terms.anchors,
+                              {now, tdx::ReportDataExpectation::exactly(expected), terms.policy,
+                               evidence.event_log}),
+                  appraisal, terms.policy, purpose);
 }
 
-// TCB info comes with the CRLs of its day; that of the PCK certificates counts for one of their two
-// issuers.
-Json refreshed_tdx(Json own, std::string_view mark, const Json& newest) {
-  if (!own.is_object() || !newest.is_object()) {
-    return own;
-  }
-  std::vector<std::string> parts;
-  if (mark.find("/tcb-info/") != std::string_view::npos) {
-    parts = {"tcb_info", "tcb_info_signature", "tcb_info_issuer_chain", "root_ca_crl"};
-    if (own.value("pck_crl_issuer_chain", Json()) == newest.value("pck_crl_issuer_chain", Json())) {
-      parts.emplace_back("pck_crl");
-    }
-  } else if (mark.ends_with("/qe-identity")) {
-    parts = {"qe_identity", "qe_identity_signature", "qe_identity_issuer_chain"};
-  }
-  for (const std::string& part : parts) {
-    if (newest.contains(part)) {
-      own[part] = newest.at(part);
-    }
-  }
-  return own;
+// Whether `appraisal` accepts what ends at this anchor.
+bool accepts(const Appraisal& appraisal, const CollateralSet& set) {
+  return set.anchor_is_vendor() ||
+         std::ranges::any_of(appraisal.dangerous_anchors,
+                             [&](const Bytes& der) { return sha256(der) == set.anchor(); });
 }
 
 class TdxVerifier final : public EvidenceVerifier {
@@ -302,15 +283,35 @@ class TdxVerifier final : public EvidenceVerifier {
     ASSAY_TRY(read_terms(appraisal));
     return {};
   }
-  [[nodiscard]] Json refreshed(Json own, std::string_view mark, const Json& newest) const override {
-    return refreshed_tdx(std::move(own), mark, newest);
-  }
 };
 
 }  // namespace
 
 std::unique_ptr<const EvidenceVerifier> make_tdx_verifier() {
   return std::make_unique<TdxVerifier>();
+}
+
+Result<AppraisedEvidence> appraise_tdx_under(const CollateralSet& set, const Evidence& evidence,
+                                             const Appraisal& appraisal, Purpose purpose,
+                                             const ReportDataBytes& expected, Timestamp now) {
+  const auto* const collateral = dynamic_cast<const TdxCollateralSet*>(&set);
+  if (collateral == nullptr) {
+    return fail(ErrorCode::kInternal, "a set of TDX collateral that is none");
+  }
+  ASSAY_ASSIGN(const AppraisalPolicy policy, read_policy(appraisal));
+  AppraisalResult result;
+  if (accepts(appraisal, set)) {
+    result = tdx::verify(
+        evidence.quote, collateral->authenticated(),
+        {now, tdx::ReportDataExpectation::exactly(expected), policy, evidence.event_log});
+  } else {
+    const auto refused = tdx::reject(tdx::TdxError::kPckRootUntrusted, "a configured trust anchor",
+                                     set.anchor().text());
+    result.failure = refused.error();
+    result.checks.push_back({"trust-anchor", "configuration", CheckOutcome::kFail,
+                             refused.error().expected, refused.error().actual});
+  }
+  return conclude(std::move(result), appraisal, policy, purpose);
 }
 
 }  // namespace assay::attestation

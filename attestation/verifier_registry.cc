@@ -17,11 +17,6 @@ std::unexpected<Error> unknown(std::string detail, std::string where) {
 
 }  // namespace
 
-Json EvidenceVerifier::refreshed(Json own, std::string_view /*mark*/,
-                                 const Json& /*newest*/) const {
-  return own;
-}
-
 VerifierRegistry::VerifierRegistry() {
   verifiers_.push_back(make_tdx_verifier());
   verifiers_.push_back(make_ear_verifier());
@@ -75,12 +70,6 @@ Result<AppraisedEvidence> VerifierRegistry::appraise(const Evidence& evidence,
         "/media_type");
   }
   return verifier->appraise(evidence, appraisal, purpose, expected, now);
-}
-
-Json VerifierRegistry::refreshed(std::string_view type, Json own, std::string_view mark,
-                                 const Json& newest) const {
-  const auto verifier = of_type(type);
-  return verifier ? (*verifier)->refreshed(std::move(own), mark, newest) : own;
 }
 
 Status VerifierRegistry::check(const Appraisal& appraisal) const {

@@ -35,10 +35,6 @@ class VerifierRegistry {
                                                    const ReportDataBytes& expected,
                                                    Timestamp now) const;
 
-  // As EvidenceVerifier::refreshed(). Returns `own` unchanged for a type that is not known.
-  [[nodiscard]] Json refreshed(std::string_view type, Json own, std::string_view mark,
-                               const Json& newest) const;
-
   // Checks that an appraisal can be used. Errors: evidence-type-unknown; those of
   // EvidenceVerifier::check().
   [[nodiscard]] Status check(const Appraisal& appraisal) const;

@@ -17,6 +17,7 @@
 #include "server/affected_watch.h"
 #include "server/anonymous_requests.h"
 #include "server/api/dispatch.h"
+#include "server/collateral_watch.h"
 #include "server/hold_time.h"
 #include "server/init.h"
 #include "server/jwks.h"
@@ -368,6 +369,7 @@ struct App::Impl {
 
   std::string metrics_text() {
     metrics.log_lines_lost(log.lost());
+    collateral.look(*store, clock.now(), metrics, log);
     const auto snapshot = store->snapshot();
     return metrics.text(snapshot ? snapshot->get() : nullptr, clock.now());
   }
@@ -391,6 +393,7 @@ struct App::Impl {
   void watch_certificate() {
     watch_clock();
     const Timestamp now = clock.now();
+    collateral.look(*store, now, metrics, log);
     const auto end = certificate_end(config.certificate_file);
     if (end) {
       metrics.certificate_ends(*end);
@@ -434,6 +437,7 @@ struct App::Impl {
   Random& random;
   Log& log;
   Metrics metrics;
+  CollateralWatch collateral;
   Recorder recorder;
   JobBell job_bell;
   std::unique_ptr<Signer> log_signer;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/metrics.h"
 
+#include <map>
+#include <mutex>
+
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -78,6 +81,11 @@ struct Metrics::Impl {
   Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
                              "When the certificate of the listeners ends.")
                            .Add({});
+  Family<Gauge>& collateral =
+      gauge(registry, "collateral_seconds_to_next_update",
+            "Until the first part of this kind of collateral ends; negative: it has ended.");
+  std::mutex collateral_mutex;
+  std::map<std::string, Timestamp> collateral_ends;  // by kind
   Family<Gauge>& build = gauge(registry, "build_info", "1, with the version.");
 };
 
@@ -160,6 +168,11 @@ void Metrics::certificate_ends(Timestamp end) {
   impl_->certificate.Set(std::chrono::duration<double>(end.time_since_epoch()).count());
 }
 
+void Metrics::collateral_ends(const std::string& kind, Timestamp next_update) {
+  const std::scoped_lock lock(impl_->collateral_mutex);
+  impl_->collateral_ends[kind] = next_update;
+}
+
 void Metrics::node(NodeEvent event, std::string_view result) {
   const auto family = [&]() -> Family<Counter>& {
     switch (event) {
@@ -190,6 +203,12 @@ std::string Metrics::text(storage::Snapshot* snapshot, Timestamp now) {
         bytes ? parse_log_record(*bytes) : Result<LogRecord>(std::unexpected(bytes.error()));
     if (record) {
       impl_->age.Set(std::chrono::duration<double>(now - record->time).count());
+    }
+  }
+  {
+    const std::scoped_lock lock(impl_->collateral_mutex);
+    for (const auto& [kind, end] : impl_->collateral_ends) {
+      impl_->collateral.Add({{"part", kind}}).Set(std::chrono::duration<double>(end - now).count());
     }
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());

@@ -24,6 +24,8 @@ class Metrics {
   void decision(bool allowed);
   // Sets when the certificate of the listeners ends.
   void certificate_ends(Timestamp end);
+  // Sets the earliest next update of all collateral of one kind ("tcb-info" and so on).
+  void collateral_ends(const std::string& kind, Timestamp next_update);
   // Sets how far the wall clock is behind the service's clock, and whether that clock knows the
   // time (service/held_clock.h).
   void clock(std::chrono::milliseconds behind, bool known);

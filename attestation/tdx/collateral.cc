@@ -43,14 +43,17 @@ struct SignedDocument {
 };
 
 // QVL 4.1.2.2, 4.1.2.3: chain to the anchor, not revoked, signature over the bytes as they are.
+// Both documents are signed by one certificate as a rule: it is `known` the second time.
 Checked<Chain> authenticate_document(const SignedDocument& document, const TrustAnchor& anchor,
-                                     const RevocationList& root_crl) {
+                                     const RevocationList& root_crl,
+                                     std::span<const CertificatePtr> known = {}) {
   if (document.text.size() > kMaxSignedJsonBytes) {
     return reject(TdxError::kInputTooLarge,
                   "at most " + std::to_string(kMaxSignedJsonBytes) + " bytes",
                   std::to_string(document.text.size()) + " bytes");
   }
-  auto chain = open_signing_chain(document.chain, anchor.certificate(), document.chain_errors);
+  auto chain =
+      open_signing_chain(document.chain, anchor.certificate(), document.chain_errors, known);
   if (!chain) {
     return chain;
   }
@@ -227,7 +230,7 @@ Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& colla
       authenticate_document({collateral.qe_identity_issuer_chain, collateral.qe_identity,
                              collateral.qe_identity_signature, kQeIdentityErrors,
                              TdxError::kQeIdentitySignatureFormat, TdxError::kQeIdentitySignature},
-                            anchor, *root_crl));
+                            anchor, *root_crl, std::span(*tcb_info_chain).first(1)));
   if (!qe_chain) {
     return std::unexpected(qe_chain.error());
   }
@@ -256,7 +259,8 @@ Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& colla
                                      std::move(*qe_identity),
                                      {},
                                      {},
-                                     checks});
+                                     checks,
+                                     std::make_unique<PckCache>()});
   intersect_all(*parts);
   return AuthenticatedCollateral(std::move(parts));
 }

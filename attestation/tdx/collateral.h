@@ -20,6 +20,8 @@ namespace assay::attestation::tdx {
 
 inline constexpr std::size_t kMaxCollateralBytes = 16U << 20;
 inline constexpr std::size_t kMaxSignedJsonBytes = 1U << 20;
+// PCK leaves that one set of authenticated collateral remembers, about 6 KiB each.
+inline constexpr std::size_t kMaxKnownLeaves = 512;
 
 // The parts of one bundle, not verified. The members have the names of the JSON that
 // parse_collateral() reads. Signed documents are the exact bytes that Intel signed.

@@ -4,6 +4,7 @@
 
 #include "attestation/tdx/collateral.h"
 #include "attestation/tdx/crl.h"
+#include "attestation/tdx/pck_cache.h"
 
 namespace assay::attestation::tdx {
 
@@ -23,6 +24,7 @@ struct AuthenticatedCollateral::Parts {
   Timestamp valid_from;
   Timestamp valid_until;
   std::vector<Check> checks;
+  std::unique_ptr<PckCache> known_leaves;  // never null
 };
 
 }  // namespace assay::attestation::tdx

@@ -35,6 +35,17 @@ bool is_partial(const X509_CRL* crl) {
          X509_CRL_get_ext_by_NID(crl, NID_delta_crl, -1) >= 0;
 }
 
+std::uint64_t number_of(const X509_CRL* crl) {
+  const Asn1IntegerHandle number(
+      static_cast<ASN1_INTEGER*>(X509_CRL_get_ext_d2i(crl, NID_crl_number, nullptr, nullptr)));
+  std::uint64_t value = 0;
+  if (number == nullptr || ASN1_STRING_type(number.get()) == V_ASN1_NEG_INTEGER) {
+    return 0;
+  }
+  return ASN1_INTEGER_get_uint64(&value, number.get()) == 1 ? std::min(value, kMaxCrlNumber)
+                                                            : kMaxCrlNumber;
+}
+
 std::string name_of(const X509_NAME* name) {
   std::array<char, 256> text{};
   const int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
@@ -73,7 +84,8 @@ Checked<RevocationList> parse_crl(ByteView der, const CrlErrors& errors) {
   if (!this_update || !next_update) {
     return reject(errors.format, "thisUpdate and nextUpdate");
   }
-  RevocationList list{std::move(crl), *this_update, *next_update, {}};
+  const std::uint64_t number = number_of(crl.get());
+  RevocationList list{std::move(crl), number, *this_update, *next_update, {}};
   const STACK_OF(X509_REVOKED)* revoked = X509_CRL_get_REVOKED(list.crl.get());
   for (int i = 0; i < sk_X509_REVOKED_num(revoked); ++i) {
     const X509_REVOKED* entry = sk_X509_REVOKED_value(revoked, i);

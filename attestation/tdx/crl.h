@@ -13,6 +13,9 @@ namespace assay::attestation::tdx {
 // This limit is far above the size of real lists: that of the platform CA had 129 entries in 2026.
 inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
 
+// Larger numbers, which may have 20 octets, count as this one.
+inline constexpr std::uint64_t kMaxCrlNumber = 0xffffffff;
+
 struct CrlErrors {
   TdxError format, issuer, signature, expired, not_yet_valid;
 };
@@ -21,6 +24,7 @@ extern const CrlErrors kPckCrlErrors;
 
 struct RevocationList {
   X509CrlHandle crl;
+  std::uint64_t number;  // cRLNumber (RFC 5280 section 5.2.3); 0: none; at most kMaxCrlNumber
   Timestamp this_update;
   Timestamp next_update;
   std::vector<Bytes> serials;  // sorted

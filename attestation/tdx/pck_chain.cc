@@ -56,8 +56,9 @@ Checked<Chain> open_pck_ca_chain(std::string_view pem, const CertificatePtr& anc
 }
 
 Checked<Chain> open_signing_chain(std::string_view pem, const CertificatePtr& anchor,
-                                  const ChainErrors& errors) {
-  return open_chain(pem, kSigningPlaces, anchor, errors);
+                                  const ChainErrors& errors,
+                                  std::span<const CertificatePtr> known) {
+  return open_chain(pem, kSigningPlaces, anchor, errors, known);
 }
 
 }  // namespace assay::attestation::tdx

@@ -30,8 +30,10 @@ struct PckChain {
 
 // Opens the chain of a PCK CRL: CA, root.
 [[nodiscard]] Checked<Chain> open_pck_ca_chain(std::string_view pem, const CertificatePtr& anchor);
-// Opens the chain of TCB info and QE identity: TCB signing certificate, root.
+// Opens the chain of TCB info and QE identity: TCB signing certificate, root. `known` as in
+// open_chain().
 [[nodiscard]] Checked<Chain> open_signing_chain(std::string_view pem, const CertificatePtr& anchor,
-                                                const ChainErrors& errors);
+                                                const ChainErrors& errors,
+                                                std::span<const CertificatePtr> known = {});
 
 }  // namespace assay::attestation::tdx

@@ -69,6 +69,8 @@ Result<TrustAnchor> TrustAnchor::from_bytes(ByteView bytes) {
              : from_der(bytes);
 }
 
+const Bytes& TrustAnchor::der() const { return certificate_->der; }
+
 bool TrustAnchor::is_intel() const { return digest_.text() == kIntelRootDigest; }
 
 const TrustAnchor& intel_root() {

@@ -27,6 +27,8 @@ class TrustAnchor {
   // Returns the SHA-256 of the DER certificate. Verdicts and policies name an anchor by this
   // digest.
   [[nodiscard]] const Digest& digest() const { return digest_; }
+  // Returns the certificate in DER.
+  [[nodiscard]] const Bytes& der() const;
   // Returns true only for Intel's production root.
   [[nodiscard]] bool is_intel() const;
   // Returns the parsed certificate, for this folder only.

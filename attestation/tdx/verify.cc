@@ -106,7 +106,7 @@ class Verification {
   const AuthenticatedCollateral::Parts& parts_;
   const VerifyContext& context_;
   AppraisalResult& result_;
-  std::optional<PckChain> pck_;
+  PckCache::ChainPtr pck_;
   const ModuleIdentity* module_ = nullptr;
 };
 
@@ -134,13 +134,18 @@ StepResult Verification::check_pck_crl_chain_time() {
 }
 
 StepResult Verification::open_pck() {
-  const std::array<CertificatePtr, 1> known = {parts_.pck_ca};
-  auto chain = open_pck_chain(as_text(quote_.pck_chain), parts_.anchor.certificate(),
-                              std::span(known).first(parts_.pck_ca != nullptr ? 1 : 0));
-  if (!chain) {
-    return std::unexpected(std::move(chain).error());
+  const Digest text = sha256(quote_.pck_chain);
+  pck_ = parts_.known_leaves->find(text);
+  if (pck_ == nullptr) {
+    const std::array<CertificatePtr, 1> known = {parts_.pck_ca};
+    auto chain = open_pck_chain(as_text(quote_.pck_chain), parts_.anchor.certificate(),
+                                std::span(known).first(parts_.pck_ca != nullptr ? 1 : 0));
+    if (!chain) {
+      return std::unexpected(std::move(chain).error());
+    }
+    pck_ = std::make_shared<const PckChain>(std::move(*chain));
+    parts_.known_leaves->keep(text, pck_);
   }
-  pck_ = std::move(*chain);
   const PckExtension& extension = pck_->extension;
   result_.platform = PlatformIdentity{extension.fmspc,         extension.pceid,
                                       extension.ppid,          extension.platform_instance_id,

@@ -13,6 +13,7 @@ void add_device(const Command& root, Context& context);
 void add_manifest(const Command& root, Context& context);
 void add_attest(const Command& root, Context& context);
 void add_evidence(const Command& root, Context& context);
+void add_collateral(const Command& root, Context& context);
 void add_setup(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
 void add_review(const Command& root, Context& context);

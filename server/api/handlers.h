@@ -69,6 +69,11 @@ Result<Response> list_nodes(Api& api, const Call& call);
 Result<Response> get_node(Api& api, const Call& call);
 Result<Response> post_heartbeat(Api& api, const Call& call);
 
+// collateral.cc
+Result<Response> put_collateral(Api& api, const Call& call);
+Result<Response> list_collateral(Api& api, const Call& call);
+Result<Response> get_collateral_set(Api& api, const Call& call);
+
 // jobs.cc
 Result<Response> post_job(Api& api, const Call& call);
 Result<Response> list_jobs(Api& api, const Call& call);

@@ -154,6 +154,17 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(get("/v1/nodes/{node}", lookers, get_node));
   table.push_back(
       post_envelope("/v1/nodes/{node}/heartbeat", worker, post_heartbeat, kHeartbeatBytes));
+  const Access keepers = roles({kAdmin, kSubmitter, kReader, kAuditor, kWorker});
+  table.push_back({{Method::kPut, Listener::kApi, "/v1/collateral"},
+                   roles({kAdmin, kSubmitter}),
+                   {},
+                   kEvidenceBytes,
+                   {kJson},
+                   {kJson},
+                   put_collateral});
+  table.push_back(get("/v1/collateral", keepers, list_collateral, {"after", "limit"}));
+  table.push_back(
+      get("/v1/collateral:set", keepers, get_collateral_set, {"fmspc", "ca", "anchor"}));
   table.push_back(post_empty("/v1/nodes/{node}/lease", worker, post_lease, {"wait"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs", roles({kDecider, kSubmitter}), post_job,
                             kDocumentBytes));

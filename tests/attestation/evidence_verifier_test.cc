@@ -164,59 +164,6 @@ TEST(DefaultAppraisal, TrustsTheVendorAndNothingElse) {
   EXPECT_EQ(default_appraisal("mock").policy, Json::object());
 }
 
-TEST(HighWater, NamesTheAnchorUnlessItIsTheVendors) {
-  const auto spec = evidence_spec();
-  const auto appraised = appraise_now(valid_evidence(), valid_appraisal()).value();
-  const std::string anchor = sha256(tdx::simulate(spec).root).hex();
-  EXPECT_EQ(appraised.high_water,
-            (std::vector<HighWater>{{"tdx/" + anchor + "/tcb-info/5ac06f000000", 18},
-                                    {"tdx/" + anchor + "/qe-identity", 18}}));
-}
-
-TEST(HighWater, OfRefusedEvidence_IsThatOfItsCollateral) {
-  auto spec = evidence_spec();
-  spec.quote.report.report_data[0] ^= 1;
-  spec.tcb_info["tcbEvaluationDataNumber"] = 19;
-  const auto appraised = appraise_now(evidence_of(spec), valid_appraisal()).value();
-  EXPECT_FALSE(appraised.accepted);
-  ASSERT_EQ(appraised.high_water.size(), 2U);
-  EXPECT_EQ(appraised.high_water[0].value, 19U);
-  EXPECT_EQ(appraised.high_water[1].value, 18U);
-}
-
-TEST(HighWater, OfCollateralThatIsNotAuthentic_IsNone) {
-  Evidence evidence = valid_evidence();
-  std::string info = evidence.collateral["tcb_info"].get<std::string>();
-  info.replace(info.find("\"tcbEvaluationDataNumber\":18"), 28, "\"tcbEvaluationDataNumber\":99");
-  evidence.collateral["tcb_info"] = info;
-  const auto appraised = appraise_now(evidence, valid_appraisal()).value();
-  EXPECT_EQ(appraised.error, "TCB_INFO_SIGNATURE");
-  EXPECT_TRUE(appraised.high_water.empty());
-}
-
-TEST(HighWater, OfRealEvidence_IsThatOfThePlatformFamily) {
-  const auto folder = tdx::testing::vectors_folder() / "mutations/base_A_v4_tdx10_module1";
-  if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "no vectors at " << folder;
-  }
-  const Evidence evidence{"tdx",
-                          tdx::testing::read_file(folder / "quote.bin"),
-                          {},
-                          tdx::testing::read_json(folder / "collateral.json")};
-  ReportDataBytes data{};
-  const auto quote = tdx::parse_quote(evidence.quote);
-  data = quote->report.report_data;
-  const auto appraised = built_in_verifiers()
-                             .appraise(evidence, default_appraisal("tdx"), Purpose::kInspect, data,
-                                       parse_rfc3339("2025-07-01T00:00:00Z").value())
-                             .value();
-  EXPECT_TRUE(appraised.accepted) << appraised.error;
-  EXPECT_TRUE(appraised.anchor_is_vendor);
-  EXPECT_EQ(appraised.trustworthiness.hardware, 2);
-  EXPECT_EQ(appraised.high_water,
-            (std::vector<HighWater>{{"tdx/tcb-info/b0c06f000000", 17}, {"tdx/qe-identity", 17}}));
-}
-
 struct TrustCase {
   std::string name;
   std::function<void(tdx::SimulationSpec&, Appraisal&)> change;

@@ -18,14 +18,6 @@ Json anchor_of(const attestation::AppraisedEvidence& evidence) {
   return evidence.anchor ? Json(evidence.anchor->text()) : Json();
 }
 
-Json marks_of(const attestation::AppraisedEvidence& evidence) {
-  Json marks = Json::object();
-  for (const attestation::HighWater& mark : evidence.high_water) {
-    marks[mark.name] = mark.value;
-  }
-  return marks;
-}
-
 // What an enrolment or a report stands on.
 std::string evidence_subject(const EvidenceContext& context) {
   return context.job.empty() ? node_subject(context.node) : job_subject(context.job);
@@ -138,22 +130,17 @@ Result<std::vector<std::string>> subjects_again(storage::Transaction& transactio
   return subjects;
 }
 
-Status raise_marks(storage::Transaction& transaction, const Appraised& appraised,
-                   const std::optional<DocumentId>& collateral) {
+// By these marks refused evidence is found stale when something moves on.
+Result<Json> marks_of_refused(storage::NodeReads& reads, const Appraised& appraised) {
+  Json marks = appraised.collateral.seen;
   for (const attestation::HighWater& mark : appraised.evidence.high_water) {
-    ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
-    if (mark.value < seen) {
-      return fail(ErrorCode::kCollateralRollback,
-                  "collateral with the number " + std::to_string(seen) + " was seen for " +
-                      mark.name + "; this one has " + std::to_string(mark.value));
-    }
-    ASSAY_TRY(transaction.raise_high_water(mark.name, mark.value, collateral));
+    ASSAY_ASSIGN(marks[mark.name], reads.high_water(mark.name));
   }
-  return {};
+  return marks;
 }
 
 storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceContext& context,
-                                  DocumentId stored, DocumentId document) {
+                                  DocumentId stored, DocumentId document, Json marks) {
   const attestation::AppraisedEvidence& evidence = appraised.evidence;
   return {.subject = evidence_subject(context),
           .node = context.node,
@@ -168,7 +155,7 @@ storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceCont
           .tcb_status = evidence.tcb_status,
           .anchor = evidence.anchor,
           .anchor_is_vendor = evidence.anchor_is_vendor,
-          .marks = marks_of(evidence),
+          .marks = std::move(marks),
           .matched = evidence.matched,
           .boot = evidence.boot};
 }
@@ -180,11 +167,13 @@ Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snaps
                                     const EvidenceContext& context) {
   ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type));
   Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
-                      evidence, expected};
+                      evidence, expected,      {}};
+  ASSAY_ASSIGN(appraised.collateral,
+               choose_collateral(services, snapshot, evidence, ground.appraisal));
   // Reports stand on the same ground as the enrolment: reference values are needed for both.
   ASSAY_ASSIGN(appraised.evidence,
-               services.verifiers.appraise(evidence, ground.appraisal, attestation::Purpose::kEnrol,
-                                           expected, context.now));
+               appraise_chosen(services, appraised.collateral, evidence, ground.appraisal,
+                               attestation::Purpose::kEnrol, expected, context.now));
   ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, context));
   ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
   count(services, NodeEvent::kEvidence, appraised.evidence.accepted ? "accepted" : "rejected");
@@ -197,6 +186,23 @@ Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snaps
   return appraised;
 }
 
+Result<Json> advance_marks(storage::Transaction& transaction, const ChosenCollateral& chosen,
+                           const attestation::AppraisedEvidence& evidence,
+                           const Bringer& bringer) {
+  ASSAY_ASSIGN(Json marks, advance_collateral(transaction, chosen, bringer));
+  for (const attestation::HighWater& mark : evidence.high_water) {
+    ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
+    if (mark.value < seen) {
+      return fail(ErrorCode::kCollateralRollback,
+                  mark.name + " is at " + std::to_string(seen) + "; the appraisal was made at " +
+                      std::to_string(mark.value));
+    }
+    ASSAY_TRY(transaction.raise_high_water(mark.name, mark.value, std::nullopt));
+    marks[mark.name] = mark.value;
+  }
+  return marks;
+}
+
 Result<DocumentId> record_appraisal(storage::Transaction& transaction, const Appraised& appraised,
                                     const EvidenceContext& context) {
   ASSAY_ASSIGN(const storage::Epochs epochs, transaction.epochs());
@@ -205,11 +211,13 @@ Result<DocumentId> record_appraisal(storage::Transaction& transaction, const App
                 "the trust store changed meanwhile; begin again with a new challenge");
   }
   ASSAY_ASSIGN(const StoredEvidence stored, store_evidence(transaction, appraised.presented));
-  ASSAY_TRY(raise_marks(transaction, appraised, stored.collateral));
+  ASSAY_ASSIGN(Json marks, advance_marks(transaction, appraised.collateral, appraised.evidence,
+                                         {context.actor, kWithEvidence}));
   ASSAY_ASSIGN(DocumentId document,
                transaction.put_document(kAppraisalMediaType, as_bytes(appraised.document)));
   ASSAY_TRY(append_record(transaction, appraised, context, document));
-  ASSAY_TRY(transaction.put_evidence(evidence_row(appraised, context, stored.evidence, document)));
+  ASSAY_TRY(transaction.put_evidence(
+      evidence_row(appraised, context, stored.evidence, document, std::move(marks))));
   return document;
 }
 
@@ -257,10 +265,12 @@ Result<Appraised> appraise_stage(Services& services, storage::Snapshot& snapshot
                                  const std::string& stage, const StageContext& context) {
   ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type, stage));
   Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
-                      evidence, expected};
+                      evidence, expected,      {}};
+  ASSAY_ASSIGN(appraised.collateral,
+               choose_collateral(services, snapshot, evidence, ground.appraisal));
   ASSAY_ASSIGN(appraised.evidence,
-               services.verifiers.appraise(evidence, ground.appraisal, attestation::Purpose::kStage,
-                                           expected, context.now));
+               appraise_chosen(services, appraised.collateral, evidence, ground.appraisal,
+                               attestation::Purpose::kStage, expected, context.now));
   EvidenceContext subject{
       context.actor, context.statement.id.text(), {}, ChallengePurpose::kEnrol, {}, context.now};
   ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, subject));
@@ -289,13 +299,10 @@ Status record_stage(storage::Transaction& transaction, const Appraised& appraise
                     const StageContext& context, const std::string& subject, StageRow stage) {
   const attestation::AppraisedEvidence& evidence = appraised.evidence;
   ASSAY_ASSIGN(const StoredEvidence stored, store_evidence(transaction, appraised.presented));
-  Json marks = marks_of(evidence);
-  if (evidence.accepted) {
-    ASSAY_TRY(raise_marks(transaction, appraised, stored.collateral));
-  }
-  for (auto& [mark, value] : marks.items()) {
-    ASSAY_ASSIGN(value, transaction.high_water(mark));
-  }
+  ASSAY_ASSIGN(Json marks, evidence.accepted
+                               ? advance_marks(transaction, appraised.collateral, evidence,
+                                               {context.actor, kWithEvidence})
+                               : marks_of_refused(transaction, appraised));
   ASSAY_ASSIGN(DocumentId document,
                transaction.put_document(kAppraisalMediaType, as_bytes(appraised.document)));
   LogRecord record{.type = std::string(event::kEvidenceAppraised),

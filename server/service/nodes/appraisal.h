@@ -7,6 +7,7 @@
 
 #include "attestation/evidence_verifier.h"
 #include "schemas/challenge.h"
+#include "server/service/nodes/collateral.h"
 #include "server/service/services.h"
 
 namespace assay::server {
@@ -31,6 +32,7 @@ struct Appraised {
   DocumentId policy;          // digest of the appraisal policy
   Evidence presented;
   ReportDataBytes expected;
+  ChosenCollateral collateral;
 };
 
 // Appraises evidence under the trust store's appraisal policy for its type, or else under the
@@ -41,10 +43,17 @@ struct Appraised {
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 
-// Stores and logs an accepted appraisal and its evidence, as the newest of the node or job. Raises
-// the high-water marks, which are the highest numbers of collateral (certificates and revocation
-// lists for evidence) that were ever seen. Errors: collateral-rollback when newer collateral was
-// seen before; unavailable when trust has changed since the appraisal.
+// Moves the collateral that the service keeps forward, and raises the verifier's own marks. Returns
+// all marks for the row of the accepted evidence. Errors: those of advance_collateral();
+// collateral-rollback when the verifier has moved on since it appraised.
+[[nodiscard]] Result<Json> advance_marks(storage::Transaction& transaction,
+                                         const ChosenCollateral& chosen,
+                                         const attestation::AppraisedEvidence& evidence,
+                                         const Bringer& bringer);
+
+// Stores and logs an accepted appraisal and its evidence, as the newest of the node or job. Moves
+// the collateral that the service keeps forward (collateral.h). Errors: those of advance_marks();
+// unavailable when trust has changed since the appraisal.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);
@@ -75,7 +84,7 @@ struct StageContext {
 
 // Stores and logs an appraisal of stage evidence, accepted or refused, in place of what is stored
 // for `subject` (storage::stage_subject()). The time of the write becomes the time from which its
-// age counts. Accepted evidence raises the high-water marks. Errors: those of record_appraisal().
+// age counts. Accepted evidence moves collateral forward. Errors: those of record_appraisal().
 [[nodiscard]] Status record_stage(storage::Transaction& transaction, const Appraised& appraised,
                                   const StageContext& context, const std::string& subject,
                                   StageRow stage);

@@ -52,6 +52,8 @@ std::vector<std::string> appraisal_names(const std::string& type, const std::str
   return names;
 }
 
+bool is_passing(const Error& error) { return info(error.code).retryable; }
+
 // One piece of evidence and what it is held against.
 struct Task {
   storage::EvidenceRow row;
@@ -61,24 +63,26 @@ struct Task {
   Json seen = Json::object();  // high-water marks of then, by the names of row.marks
   std::optional<Appraisal> appraisal = {};
   std::optional<Evidence> evidence = {};
+  ErrorCode why_not = ErrorCode::kDataLoss;  // when there is no evidence
+  ChosenCollateral collateral = {};
 };
 
-bool is_passing(const Error& error) { return info(error.code).retryable; }
-
-// With the newest collateral for each of its marks.
-Result<Evidence> refreshed_evidence(const Services& services, storage::Snapshot& snapshot,
-                                    const storage::EvidenceRow& row) {
-  ASSAY_ASSIGN(Evidence evidence, load_evidence(snapshot, row.evidence));
-  for (const auto& [mark, value] : row.marks.items()) {
-    ASSAY_ASSIGN(const auto id, if_found(snapshot.high_water_collateral(mark)));
-    if (id) {
-      ASSAY_ASSIGN(const storage::Document document, snapshot.document(*id));
-      ASSAY_ASSIGN(const Json newest, parse_json(document.bytes));
-      evidence.collateral =
-          services.verifiers.refreshed(row.type, std::move(evidence.collateral), mark, newest);
+// Loads the evidence and chooses collateral for it. What cannot be read stays away.
+Status load(Services& services, storage::Snapshot& snapshot, Task& task) {
+  auto evidence = load_evidence(snapshot, task.row.evidence);
+  if (evidence) {
+    auto chosen = choose_collateral(services, snapshot, *evidence, *task.appraisal);
+    if (chosen) {
+      task.evidence = *std::move(evidence);
+      task.collateral = *std::move(chosen);
+      return {};
     }
+    task.why_not = chosen.error().code;
+    return is_passing(chosen.error()) ? Status(std::unexpected(std::move(chosen).error()))
+                                      : Status();
   }
-  return evidence;
+  return is_passing(evidence.error()) ? Status(std::unexpected(std::move(evidence).error()))
+                                      : Status();
 }
 
 Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
@@ -89,8 +93,8 @@ Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
   return seen;
 }
 
-Result<Task> make_task(const Services& services, storage::Snapshot& snapshot,
-                       storage::EvidenceRow row, Timestamp now) {
+Result<Task> make_task(Services& services, storage::Snapshot& snapshot, storage::EvidenceRow row,
+                       Timestamp now) {
   const std::string stage = text_at(row.stage, "stage");
   ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, row.type, stage));
   Task task{std::move(row), true, false, std::move(policy)};
@@ -102,13 +106,8 @@ Result<Task> make_task(const Services& services, storage::Snapshot& snapshot,
     return task;
   }
   ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type, stage));
-  auto evidence = refreshed_evidence(services, snapshot, task.row);
-  if (!evidence && is_passing(evidence.error())) {
-    return std::unexpected(std::move(evidence).error());
-  }
-  if (evidence) {
-    task.evidence = *std::move(evidence);
-  }
+  ASSAY_TRY(load(services, snapshot, task));
+  task.seen.update(task.collateral.seen);
   return task;
 }
 
@@ -123,14 +122,15 @@ attestation::AppraisedEvidence refused(std::string code) {
 attestation::AppraisedEvidence appraise_task(const Services& services, const Task& task,
                                              Timestamp now) {
   if (!task.evidence || task.row.expected.size() != ReportDataBytes().size()) {
-    return refused(std::string(info(ErrorCode::kDataLoss).code));
+    const ErrorCode code = task.evidence ? ErrorCode::kDataLoss : task.why_not;
+    return refused(std::string(info(code).code));
   }
   ReportDataBytes expected{};
   std::ranges::copy(task.row.expected, expected.begin());
   const auto purpose =
       task.row.stage.is_null() ? attestation::Purpose::kEnrol : attestation::Purpose::kStage;
-  auto appraised =
-      services.verifiers.appraise(*task.evidence, *task.appraisal, purpose, expected, now);
+  auto appraised = appraise_chosen(services, task.collateral, *task.evidence, *task.appraisal,
+                                   purpose, expected, now);
   if (!appraised) {
     return refused(std::string(info(appraised.error().code).code));
   }
@@ -141,29 +141,10 @@ attestation::AppraisedEvidence appraise_task(const Services& services, const Tas
   return *std::move(appraised);
 }
 
-Json marks_of(const attestation::AppraisedEvidence& appraised) {
-  Json marks = Json::object();
-  for (const attestation::HighWater& mark : appraised.high_water) {
-    marks[mark.name] = mark.value;
-  }
-  return marks;
-}
-
-Result<bool> is_rolled_back(storage::Transaction& transaction,
-                            const attestation::AppraisedEvidence& appraised) {
-  for (const attestation::HighWater& mark : appraised.high_water) {
-    ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
-    if (mark.value < seen) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // The row as the new result leaves it.
 Result<storage::EvidenceRow> outcome(const Task& task,
                                      const attestation::AppraisedEvidence& appraised,
-                                     DocumentId document) {
+                                     DocumentId document, Json marks) {
   storage::EvidenceRow row = task.row;
   row.policy = task.policy;
   row.error = appraised.accepted ? "" : appraised.error;
@@ -173,9 +154,7 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   row.anchor_is_vendor = appraised.anchor_is_vendor;
   row.matched = appraised.matched;
   row.boot = appraised.accepted ? appraised.boot : std::nullopt;
-  // By the marks of its collateral it is found stale again, and the newest is found for it: refused
-  // evidence keeps those it had.
-  row.marks = appraised.accepted ? marks_of(appraised) : task.seen;
+  row.marks = std::move(marks);
   if (!row.stage.is_null() && appraised.accepted) {
     ASSAY_ASSIGN(StageRow stage, stage_row(row));
     note_shown(appraised, stage);
@@ -187,13 +166,23 @@ Result<storage::EvidenceRow> outcome(const Task& task,
 
 Status record(storage::Transaction& transaction, const Task& task,
               attestation::AppraisedEvidence appraised) {
-  ASSAY_ASSIGN(const bool rolled_back, is_rolled_back(transaction, appraised));
-  if (rolled_back && appraised.accepted) {
-    appraised.accepted = false;
-    appraised.error = info(ErrorCode::kCollateralRollback).code;
+  // By its marks evidence is found stale again: refused evidence keeps those that it had.
+  Json marks = task.seen;
+  if (appraised.accepted) {
+    auto moved =
+        advance_marks(transaction, task.collateral, appraised, {"system", kWithEvidence});
+    if (moved) {
+      marks = *std::move(moved);
+    } else if (moved.error().code == ErrorCode::kCollateralRollback) {
+      appraised.accepted = false;
+      appraised.error = info(ErrorCode::kCollateralRollback).code;
+    } else {
+      return std::unexpected(std::move(moved).error());
+    }
   }
   ASSAY_ASSIGN(DocumentId document, record_again(transaction, task.row, task.policy, appraised));
-  ASSAY_ASSIGN(const storage::EvidenceRow row, outcome(task, appraised, std::move(document)));
+  ASSAY_ASSIGN(const storage::EvidenceRow row,
+               outcome(task, appraised, std::move(document), std::move(marks)));
   return transaction.put_evidence(row);
 }
 
@@ -210,7 +199,7 @@ Status settle(storage::Transaction& transaction, const Task& task,
   }
   ASSAY_ASSIGN(const DocumentId policy,
                appraisal_id_in_force(transaction, task.row.type, text_at(task.row.stage, "stage")));
-  ASSAY_ASSIGN(const Json seen, seen_marks(transaction, task.row.marks));
+  ASSAY_ASSIGN(const Json seen, seen_marks(transaction, task.seen));
   if (policy != task.policy || seen != task.seen) {
     return {};
   }

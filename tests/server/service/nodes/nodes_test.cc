@@ -291,27 +291,6 @@ TEST_F(Nodes, WithoutReferenceValues_IsRejectedUnlessWaived) {
   EXPECT_TRUE(enrol_with(worker_, {}));
 }
 
-TEST_F(Nodes, OlderCollateral_IsCollateralRollback) {
-  const auto numbered = [this](int number) {
-    return [this, number](Enrolment& made) {
-      made.evidence = evidence_for(
-          enrolment_report_data(made.nonce, made.public_key, made.request),
-          [number](tdx::SimulationSpec& spec) {
-            spec.tcb_info["tcbEvaluationDataNumber"] = number;
-            spec.qe_identity["tcbEvaluationDataNumber"] = number;
-          },
-          made.request.node);
-    };
-  };
-  ASSERT_TRUE(enrol_with(worker_, {}, numbered(30)));
-  remember();
-  expect_refused(enrol_with(worker_, {}, numbered(29)), ErrorCode::kCollateralRollback);
-  // Also for another node of the same family.
-  EXPECT_EQ(refusal(enrol_with(other_, {}, numbered(29))), ErrorCode::kCollateralRollback);
-  EXPECT_EQ(node_row(other_.node), std::nullopt);
-  EXPECT_TRUE(enrol_with(worker_, {}, numbered(30)));
-}
-
 TEST_F(Nodes, WithoutCollateral_IsCollateralMissing) {
   expect_refused(
       enrol_with(worker_, {}, [](Enrolment& made) { made.evidence->collateral = Json(); }),

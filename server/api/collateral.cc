@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collateral that the service keeps.
+
+#include "server/service/nodes/collateral.h"
+
+#include <algorithm>
+
+#include "server/api/handlers.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kFamilyDigits = 12;
+constexpr std::size_t kMaxPartName = 128;
+
+bool is_hex(const std::string& text) {
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+Json view_of(const CollateralImported& imported) {
+  Json parts = Json::array();
+  for (const ImportedPart& part : imported.parts) {
+    parts.push_back({{"name", part.name}, {"outcome", part.outcome}});
+  }
+  return {{"collateral", imported.collateral.text()},
+          {"moved", imported.moved},
+          {"parts", std::move(parts)},
+          {"log", imported.receipt}};
+}
+
+}  // namespace
+
+Result<Response> put_collateral(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const CollateralImported imported,
+               import_collateral(api.services, call.request.body, call.principal));
+  return json_response(imported.moved ? 201 : 200, view_of(imported));
+}
+
+Result<Response> list_collateral(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const std::size_t limit, limit_parameter(call));
+  const std::string after = call.parameter("after").value_or("");
+  if (after.size() > kMaxPartName) {
+    return fail(ErrorCode::kInvalidParameter, "after is the name of a part", "after");
+  }
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(Json items, collateral_view(*snapshot, after, limit));
+  std::optional<std::string> next;
+  if (items.size() == limit) {
+    next = items.back().at("name").get<std::string>();
+  }
+  return keyed_list_response(*snapshot, call, std::move(items), limit, next);
+}
+
+Result<Response> get_collateral_set(Api& api, const Call& call) {
+  const std::string family = call.parameter("fmspc").value_or("");
+  const std::string ca = call.parameter("ca").value_or("");
+  if (family.size() != kFamilyDigits || !is_hex(family)) {
+    return fail(ErrorCode::kInvalidParameter, "fmspc has twelve lowercase hex digits", "fmspc");
+  }
+  if (ca != "platform" && ca != "processor") {
+    return fail(ErrorCode::kInvalidParameter, "ca is platform or processor", "ca");
+  }
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const Json set,
+               export_collateral(*snapshot, family, ca, call.parameter("anchor").value_or("")));
+  return with_etag(call, json_response(200, set), kRevalidate);
+}
+
+}  // namespace assay::server
