@@ -119,7 +119,8 @@ std::optional<std::string> key_of(const std::vector<std::string>& names,
   return key;
 }
 
-// The set that is kept, from memory if it is there.
+// The set that is kept, from memory if it is there; null unless all parts are kept. Errors:
+// collateral-refused when they contradict each other; data-loss.
 Result<CollateralSetPtr> kept_set(Services& services, storage::Snapshot& snapshot,
                                   const std::vector<std::string>& names,
                                   const std::map<std::string, DocumentId>& kept,
@@ -139,8 +140,8 @@ Result<CollateralSetPtr> kept_set(Services& services, storage::Snapshot& snapsho
   auto set =
       attestation::authenticate_collateral(evidence.type, bundle, appraisal.dangerous_anchors);
   if (!set) {
-    return fail(ErrorCode::kDataLoss, "kept collateral is not authentic: " + set.error().detail,
-                names.front());
+    return fail(ErrorCode::kCollateralRefused,
+                "what is kept does not go together: " + set.error().detail, names.front());
   }
   services.collateral.put(*key, *set, (*set)->memory_bytes());
   return *std::move(set);
@@ -347,8 +348,12 @@ Result<ChosenCollateral> choose_collateral(Services& services, storage::Snapshot
       chosen.kept.emplace(name, *std::move(id));
     }
   }
-  ASSAY_ASSIGN(CollateralSetPtr set,
-               kept_set(services, snapshot, names, chosen.kept, evidence, appraisal));
+  auto kept = kept_set(services, snapshot, names, chosen.kept, evidence, appraisal);
+  const bool mendable = !kept && kept.error().code == ErrorCode::kCollateralRefused;
+  if (!kept && (!mendable || evidence.collateral.is_null())) {
+    return std::unexpected(std::move(kept).error());
+  }
+  CollateralSetPtr set = kept ? *std::move(kept) : nullptr;
   const bool enough = evidence.collateral.is_null() ||
                       (set != nullptr && brings_the_same(evidence.collateral, *set));
   if (enough) {
