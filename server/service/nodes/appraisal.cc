@@ -187,15 +187,14 @@ Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snaps
 }
 
 Result<Json> advance_marks(storage::Transaction& transaction, const ChosenCollateral& chosen,
-                           const attestation::AppraisedEvidence& evidence,
-                           const Bringer& bringer) {
+                           const attestation::AppraisedEvidence& evidence, const Bringer& bringer) {
   ASSAY_ASSIGN(Json marks, advance_collateral(transaction, chosen, bringer));
   for (const attestation::HighWater& mark : evidence.high_water) {
     ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
     if (mark.value < seen) {
-      return fail(ErrorCode::kCollateralRollback,
-                  mark.name + " is at " + std::to_string(seen) + "; the appraisal was made at " +
-                      std::to_string(mark.value));
+      return fail(ErrorCode::kCollateralRollback, mark.name + " is at " + std::to_string(seen) +
+                                                      "; the appraisal was made at " +
+                                                      std::to_string(mark.value));
     }
     ASSAY_TRY(transaction.raise_high_water(mark.name, mark.value, std::nullopt));
     marks[mark.name] = mark.value;

@@ -155,8 +155,8 @@ bool brings_the_same(const Json& own, const CollateralSet& set) {
 }
 
 // The evidence's own collateral with the parts that are kept and not older, and with those that it
-// lacks. Returns null when what the evidence brings is not authentic. Errors: collateral-refused when
-// the parts do not go together; data-loss.
+// lacks. Returns null when what the evidence brings is not authentic. Errors: collateral-refused
+// when the parts do not go together; data-loss.
 Result<CollateralSetPtr> merged_set(storage::Snapshot& snapshot,
                                     const std::vector<std::string>& names, const Evidence& evidence,
                                     const Appraisal& appraisal,

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kPage = 1000;
 
-// Names of parts after `after`, in order. Marks of other things, such as of the set of plug-ins, lie
-// beside them; all names of parts begin alike.
+// Names of parts after `after`, in order. Marks of other things, such as of the set of plug-ins,
+// lie beside them; all names of parts begin alike.
 Result<std::vector<std::string>> part_names(storage::Snapshot& snapshot, const std::string& after,
                                             std::size_t limit) {
   const std::string begin = std::string(kTdxEvidence) + "/";

@@ -169,8 +169,7 @@ Status record(storage::Transaction& transaction, const Task& task,
   // By its marks evidence is found stale again: refused evidence keeps those that it had.
   Json marks = task.seen;
   if (appraised.accepted) {
-    auto moved =
-        advance_marks(transaction, task.collateral, appraised, {"system", kWithEvidence});
+    auto moved = advance_marks(transaction, task.collateral, appraised, {"system", kWithEvidence});
     if (moved) {
       marks = *std::move(moved);
     } else if (moved.error().code == ErrorCode::kCollateralRollback) {

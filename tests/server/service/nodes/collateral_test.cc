@@ -5,6 +5,7 @@
 
 #include "attestation/collateral_set.h"
 #include "schemas/log_record.h"
+#include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/reappraise.h"
 #include "tests/server/service/node_fixture.h"
 
@@ -247,6 +248,54 @@ TEST_F(Collateral, RemovedAnchor_EndsItsUse) {
   catch_up();
   EXPECT_FALSE(fact(worker_).worker_measured);
   EXPECT_FALSE(enrol_with(worker_, {}, without_collateral));
+}
+
+// Signed by a key that was revoked since: newer than what is kept, and alone it would pass.
+TEST_F(Collateral, KeptCrlThatRevokesTheSigner_IsNotPassedOver) {
+  ASSERT_TRUE(import(bundle([](tdx::SimulationSpec& spec) {
+    spec.root_crl.revoked = {spec.tcb_signing.serial};
+    spec.root_crl.this_update += std::chrono::seconds(1);
+    spec.tcb_signing.serial = 99;
+  })));
+  const Json before = items();
+  EXPECT_EQ(enrol_with(worker_, {}, with(numbered(30))).error().code,
+            ErrorCode::kCollateralRefused);
+  EXPECT_EQ(items(), before);
+  const auto enrolled = enrol_with(worker_, {}, without_collateral);
+  EXPECT_TRUE(enrolled) << to_string(enrolled.error());
+}
+
+// A service marks its plug-ins in the same table.
+TEST_F(Collateral, MarksOfOtherThings_AreNoParts) {
+  ASSERT_TRUE(import(bundle()));
+  const Json before = items();
+  ASSERT_TRUE(store_->write([](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.raise_high_water("a", 1, std::nullopt));
+    ASSAY_TRY(transaction.raise_high_water("verifiers", 1, std::nullopt));
+    return transaction.raise_high_water("verifiers/" + std::string(64, 'a'), 1, std::nullopt);
+  }));
+  EXPECT_EQ(items(), before);
+  const auto snapshot = store_->snapshot().value();
+  EXPECT_EQ(collateral_ends(*snapshot, clock_.now())->size(), 4U);
+}
+
+// The verifier was replaced between the appraisal and its record.
+TEST_F(Collateral, VerifierThatMovedOn_IsRollback) {
+  attestation::AppraisedEvidence evidence;
+  evidence.high_water = {{"verifiers", 7}};
+  const auto record = [&] {
+    return store_->write([&](storage::Transaction& transaction) -> Status {
+      ASSAY_ASSIGN(const Json marks,
+                   advance_marks(transaction, {}, evidence, {"node-agent-1", kWithEvidence}));
+      EXPECT_EQ(marks, Json({{"verifiers", 7}}));
+      return {};
+    });
+  };
+  EXPECT_TRUE(record());
+  ASSERT_TRUE(store_->write([](storage::Transaction& transaction) {
+    return transaction.raise_high_water("verifiers", 8, std::nullopt);
+  }));
+  EXPECT_EQ(record().error().code, ErrorCode::kCollateralRollback);
 }
 
 // Nodes that fetch collateral themselves bring newer dates all day.
