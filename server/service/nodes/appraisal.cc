@@ -188,7 +188,6 @@ Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snaps
 
 Result<Json> advance_marks(storage::Transaction& transaction, const ChosenCollateral& chosen,
                            const attestation::AppraisedEvidence& evidence, const Bringer& bringer) {
-  ASSAY_ASSIGN(Json marks, advance_collateral(transaction, chosen, bringer));
   for (const attestation::HighWater& mark : evidence.high_water) {
     ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
     if (mark.value < seen) {
@@ -196,6 +195,9 @@ Result<Json> advance_marks(storage::Transaction& transaction, const ChosenCollat
                                                       "; the appraisal was made at " +
                                                       std::to_string(mark.value));
     }
+  }
+  ASSAY_ASSIGN(Json marks, advance_collateral(transaction, chosen, bringer));
+  for (const attestation::HighWater& mark : evidence.high_water) {
     ASSAY_TRY(transaction.raise_high_water(mark.name, mark.value, std::nullopt));
     marks[mark.name] = mark.value;
   }

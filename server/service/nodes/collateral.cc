@@ -239,6 +239,26 @@ Status keep_part(storage::Transaction& transaction, const CollateralSet& set,
   return {};
 }
 
+// The parts of the chosen set that are not kept as they were when it was chosen, by name. Refuses
+// before anything is written: a caller may write on. Errors: collateral-rollback.
+Result<std::map<std::string, Mark>> not_as_chosen(storage::Transaction& transaction,
+                                                  const ChosenCollateral& chosen) {
+  std::map<std::string, Mark> others;
+  for (const CollateralPart& part : chosen.set->parts()) {
+    ASSAY_ASSIGN(const auto id, if_found(transaction.high_water_collateral(part.name)));
+    const auto kept = chosen.kept.find(part.name);
+    if (id && kept != chosen.kept.end() && kept->second == *id) {
+      continue;
+    }
+    ASSAY_ASSIGN(Mark mark, read_mark(transaction, part.name));
+    if (!mark.part && order_of(part) < mark.value) {
+      return fail(ErrorCode::kCollateralRollback, "newer collateral was seen for " + part.name);
+    }
+    others.emplace(part.name, std::move(mark));
+  }
+  return others;
+}
+
 // The mark that evidence gets which was appraised with an older part than the one that is kept.
 std::uint64_t mark_of_older(const CollateralPart& part, const Mark& mark) {
   if (mark.part && mark.part->substance == part.substance) {
@@ -385,17 +405,10 @@ Result<Json> advance_collateral(storage::Transaction& transaction, const ChosenC
     return marks;
   }
   const CollateralSet& set = *chosen.set;
+  ASSAY_ASSIGN(const auto others, not_as_chosen(transaction, chosen));
   Moved moved;
-  for (const CollateralPart& part : set.parts()) {
-    ASSAY_ASSIGN(const auto id, if_found(transaction.high_water_collateral(part.name)));
-    const auto kept = chosen.kept.find(part.name);
-    if (id && kept != chosen.kept.end() && kept->second == *id) {
-      continue;  // as it was seen
-    }
-    ASSAY_ASSIGN(const Mark mark, read_mark(transaction, part.name));
-    if (!mark.part && order_of(part) < mark.value) {
-      return fail(ErrorCode::kCollateralRollback, "newer collateral was seen for " + part.name);
-    }
+  for (const auto& [name, mark] : others) {
+    const CollateralPart& part = *std::ranges::find(set.parts(), name, &CollateralPart::name);
     if (!mark.part || moves(part, *mark.part, bringer.way)) {
       ASSAY_TRY(keep_part(transaction, set, part, mark, bringer, moved));
       ASSAY_ASSIGN(marks[part.name], transaction.high_water(part.name));
