@@ -4,6 +4,7 @@
 #include "server/service/nodes/collateral.h"
 
 #include "attestation/collateral_set.h"
+#include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/reappraise.h"
