@@ -319,7 +319,7 @@ Status find_family(FetchOptions& options) {
     return fail(ErrorCode::kUsage, "Give --from-quote FILE, or --fmspc with twelve hex digits");
   }
   if (options.ca.empty()) {
-    return fail(ErrorCode::kUsage, "Give --ca platform or --ca processor");
+    return fail(ErrorCode::kUsage, "Give --pck-ca platform or --pck-ca processor");
   }
   return {};
 }
@@ -379,7 +379,7 @@ void add_fetch(const Command& group, Context& context) {
   const Command verb =
       group.add("fetch", "Get collateral from Intel or a cache, verify it, write it");
   verb.option("--fmspc", options->fmspc, "HEX", "platform family, twelve hex digits");
-  verb.choice("--ca", options->ca, {"platform", "processor"}, "CA of the PCK certificates");
+  verb.choice("--pck-ca", options->ca, {"platform", "processor"}, "CA of the PCK certificates");
   verb.option("--from-quote", options->quote, "FILE", "take family and CA from this quote");
   verb.option("--pcs", options->pcs, "URL", "service of Intel's PCS API v4; Intel's by default");
   verb.option("--pccs", options->pccs, "URL", "caching service (PCCS)");
@@ -436,12 +436,13 @@ void add_collateral(const Command& root, Context& context) {
   const Command export_verb = group.add("export", "Write the collateral of one family to a file");
   export_verb.option("--fmspc", family->fmspc, "HEX", "platform family");
   export_verb.required();
-  export_verb.choice("--ca", family->ca, {"platform", "processor"}, "CA of the PCK certificates");
+  export_verb.choice("--pck-ca", family->ca, {"platform", "processor"},
+                     "CA of the PCK certificates");
   export_verb.required();
   export_verb.option("--anchor", family->anchor, "DIGEST", "root other than the vendor's");
   export_verb.option("--out", family->out, "FILE", "where to write it; standard output by default");
   add_connection_options(export_verb, family->connection);
-  export_verb.example("assay collateral export --fmspc b0c06f000000 --ca platform",
+  export_verb.example("assay collateral export --fmspc b0c06f000000 --pck-ca platform",
                       "verify evidence offline with what the service has");
   export_verb.action([family, &context] { return export_set(context, *family); });
 

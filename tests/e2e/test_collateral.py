@@ -68,7 +68,7 @@ class CollateralOfTheService(unittest.TestCase):
 
     def exported(self):
         info = json.loads(json.loads((self.service.dir / "now.json").read_text())["tcb_info"])
-        self.command("export", "--fmspc", info["fmspc"].lower(), "--ca", "platform", "--anchor",
+        self.command("export", "--fmspc", info["fmspc"].lower(), "--pck-ca", "platform", "--anchor",
                      self.service.anchor, "--out", "exported.json")  # fmt: skip
         self.assertEqual(json.loads((self.service.dir / "exported.json").read_text()),
                          json.loads((self.service.dir / "now.json").read_text()))  # fmt: skip

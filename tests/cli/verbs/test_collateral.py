@@ -62,7 +62,7 @@ class Collateral(TestCase):
 
     def test_pcs(self):
         self.serve_bundle(self.bundle)
-        self.fetch("--fmspc", self.family().upper(), "--ca", "platform")
+        self.fetch("--fmspc", self.family().upper(), "--pck-ca", "platform")
         self.assertEqual(json.loads((self.dir / "out.json").read_text()), self.bundle)
         targets = [request[1] for request in self.server.requests]
         self.assertEqual(targets, [f"/tdx{V4}/tcb?fmspc={self.family()}", f"/tdx{V4}/qe/identity",
@@ -105,7 +105,7 @@ class Collateral(TestCase):
         self.serve_bundle(json.loads((self.dir / "old.json").read_text()))
         self.refused(text="valid from")
         self.serve_bundle(self.bundle)
-        result = self.fetch("--fmspc", "00" * 6, "--ca", "platform", code=NO)
+        result = self.fetch("--fmspc", "00" * 6, "--pck-ca", "platform", code=NO)
         self.assertIn("FMSPC", result.err)
 
     def test_sources_that_misbehave(self):
@@ -132,7 +132,7 @@ class Collateral(TestCase):
 
     def test_usage(self):
         self.fetch(code=TROUBLE)
-        self.fetch("--fmspc", "xyz", "--ca", "platform", code=TROUBLE)
+        self.fetch("--fmspc", "xyz", "--pck-ca", "platform", code=TROUBLE)
         self.fetch("--fmspc", "00" * 6, code=TROUBLE)
         self.fetch("--from-quote", "seed", code=TROUBLE)
         self.fetch("--from-quote", "quote.bin", "--pccs", self.source, code=TROUBLE)
@@ -169,7 +169,7 @@ class Collateral(TestCase):
         self.assertEqual(sent, {"type": "tdx", "collateral": self.bundle})
         self.answer("GET", "/v1/collateral:set",
                     Answer(200, {"type": "tdx", "collateral": self.bundle, "parts": []}))  # fmt: skip
-        self.assay("collateral", "export", "--fmspc", self.family(), "--ca", "platform", "--out",
+        self.assay("collateral", "export", "--fmspc", self.family(), "--pck-ca", "platform", "--out",
                    "e.json", *self.to)  # fmt: skip
         self.assertEqual(json.loads((self.dir / "e.json").read_text()), self.bundle)
         self.assay("collateral", "diff", "c.json", "--root", "root.pem", *self.to)
