@@ -16,6 +16,7 @@ using Easy = Handle<CURL, curl_easy_cleanup>;
 
 constexpr std::size_t kMaxHeaderBytes = 64U << 10;
 constexpr long kConnectSeconds = 10;
+constexpr std::uint64_t kMaxSeconds = 3600;  // 0 would be for ever
 constexpr long kOk = 200;
 
 // The options are fixed, so only memory can fail.
@@ -100,7 +101,8 @@ void prepare(const Easy& easy, const PublicRequest& request, Receiver& receiver)
     set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
   set(easy, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  set(easy, CURLOPT_TIMEOUT, static_cast<long>(request.timeout_seconds));
+  set(easy, CURLOPT_TIMEOUT,
+      static_cast<long>(std::clamp<std::uint64_t>(request.timeout_seconds, 1, kMaxSeconds)));
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_WRITEFUNCTION, &take_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&receiver));
