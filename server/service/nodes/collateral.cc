@@ -9,6 +9,7 @@
 #include "server/service/documents/receipt.h"
 #include "server/service/if_found.h"
 #include "server/service/json_at.h"
+#include "server/service/write_change.h"
 
 namespace assay::server {
 namespace {
@@ -240,9 +241,10 @@ Status keep_part(storage::Transaction& transaction, const CollateralSet& set,
 }
 
 // The parts of the chosen set that are not kept as they were when it was chosen, by name. Refuses
-// before anything is written: a caller may write on. Errors: collateral-rollback.
+// before anything is written: a caller may write on. Errors: collateral-rollback; unavailable.
 Result<std::map<std::string, Mark>> not_as_chosen(storage::Transaction& transaction,
-                                                  const ChosenCollateral& chosen) {
+                                                  const ChosenCollateral& chosen,
+                                                  const Bringer& bringer) {
   std::map<std::string, Mark> others;
   for (const CollateralPart& part : chosen.set->parts()) {
     ASSAY_ASSIGN(const auto id, if_found(transaction.high_water_collateral(part.name)));
@@ -254,17 +256,15 @@ Result<std::map<std::string, Mark>> not_as_chosen(storage::Transaction& transact
     if (!mark.part && order_of(part) < mark.value) {
       return fail(ErrorCode::kCollateralRollback, "newer collateral was seen for " + part.name);
     }
+    if (mark.part && mark.part->substance != part.substance &&
+        !moves(part, *mark.part, bringer.way)) {
+      // A row that is put now would not count as stale, and nobody would appraise it again.
+      return fail(ErrorCode::kUnavailable,
+                  "newer collateral came meanwhile; begin again with a new challenge");
+    }
     others.emplace(part.name, std::move(mark));
   }
   return others;
-}
-
-// The mark that evidence gets which was appraised with an older part than the one that is kept.
-std::uint64_t mark_of_older(const CollateralPart& part, const Mark& mark) {
-  if (mark.part && mark.part->substance == part.substance) {
-    return mark.value;
-  }
-  return std::min(order_of(part), mark.value - 1);
 }
 
 Result<std::optional<LeafIndex>> log_moved(storage::Transaction& transaction,
@@ -392,10 +392,15 @@ Result<attestation::AppraisedEvidence> appraise_chosen(
     const Services& services, const ChosenCollateral& chosen, const Evidence& evidence,
     const Appraisal& appraisal, attestation::Purpose purpose, const ReportDataBytes& expected,
     Timestamp now) {
-  return chosen.set == nullptr
-             ? services.verifiers.appraise(evidence, appraisal, purpose, expected, now)
-             : attestation::appraise_under(*chosen.set, evidence, appraisal, purpose, expected,
-                                           now);
+  if (chosen.set != nullptr) {
+    return attestation::appraise_under(*chosen.set, evidence, appraisal, purpose, expected, now);
+  }
+  auto appraised = services.verifiers.appraise(evidence, appraisal, purpose, expected, now);
+  if (appraised && appraised->accepted && evidence.type == kTdxEvidence) {
+    // Accepted like that it would escape every mark.
+    return fail(ErrorCode::kInternal, "evidence was accepted under collateral that was not chosen");
+  }
+  return appraised;
 }
 
 Result<Json> advance_collateral(storage::Transaction& transaction, const ChosenCollateral& chosen,
@@ -405,7 +410,7 @@ Result<Json> advance_collateral(storage::Transaction& transaction, const ChosenC
     return marks;
   }
   const CollateralSet& set = *chosen.set;
-  ASSAY_ASSIGN(const auto others, not_as_chosen(transaction, chosen));
+  ASSAY_ASSIGN(const auto others, not_as_chosen(transaction, chosen, bringer));
   Moved moved;
   for (const auto& [name, mark] : others) {
     const CollateralPart& part = *std::ranges::find(set.parts(), name, &CollateralPart::name);
@@ -413,7 +418,7 @@ Result<Json> advance_collateral(storage::Transaction& transaction, const ChosenC
       ASSAY_TRY(keep_part(transaction, set, part, mark, bringer, moved));
       ASSAY_ASSIGN(marks[part.name], transaction.high_water(part.name));
     } else {
-      marks[part.name] = mark_of_older(part, mark);
+      marks[part.name] = mark.value;  // what is kept says the same
     }
   }
   ASSAY_TRY(put_bundle(transaction, set));
@@ -446,7 +451,7 @@ Result<CollateralImported> import_collateral(Services& services, ByteView body,
     ASSAY_ASSIGN(index, log_moved(transaction, *set, bringer, std::move(moved)));
     return {};
   };
-  ASSAY_TRY(services.store.write(work));
+  ASSAY_TRY(write_change(services, work));
   imported.moved = index.has_value();
   if (index) {
     evidence_moved(services);

@@ -76,7 +76,8 @@ struct Bringer {
 };
 // Keeps the parts of `chosen` that are newer than what is kept, logs them, and stores the whole
 // bundle as the document that appraisals name. Returns the marks for the row of the evidence.
-// Errors: collateral-rollback when a part is older than its mark and nothing is kept for it.
+// Errors: collateral-rollback when a part is older than its mark and nothing is kept for it;
+// unavailable when a newer part that says something else was kept since `chosen` was read.
 [[nodiscard]] Result<Json> advance_collateral(storage::Transaction& transaction,
                                               const ChosenCollateral& chosen,
                                               const Bringer& bringer);

@@ -299,6 +299,32 @@ TEST_F(Collateral, VerifierThatMovedOn_IsRollback) {
   EXPECT_EQ(record().error().code, ErrorCode::kCollateralRollback);
 }
 
+// Something newer comes between the choice of collateral and the record of the appraisal.
+TEST_F(Collateral, ThatMovedSinceItWasChosen_IsNotRecorded) {
+  const Evidence evidence = evidence_for(ReportDataBytes{}, numbered(30));
+  const auto choose = [&] {
+    const auto snapshot = store_->snapshot().value();
+    return choose_collateral(*services_, *snapshot, evidence, simulator_appraisal()).value();
+  };
+  const auto advance = [&](const ChosenCollateral& chosen) {
+    return store_->write([&](storage::Transaction& transaction) -> Status {
+      ASSAY_TRY(advance_collateral(transaction, chosen, {"node-agent-1", kWithEvidence}));
+      return {};
+    });
+  };
+  const ChosenCollateral first = choose();
+  const ChosenCollateral second = choose();
+  ASSERT_TRUE(advance(first));
+  const TreeSize size = log_size();
+  EXPECT_TRUE(advance(second)) << "the same";
+  EXPECT_EQ(log_size(), size);
+  const ChosenCollateral third = choose();
+  ASSERT_TRUE(import(bundle(numbered(31))));
+  const Json before = items();
+  EXPECT_EQ(advance(third).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(items(), before);
+}
+
 // Nodes that fetch collateral themselves bring newer dates all day.
 TEST_F(Collateral, NewerDatesAlone_LeaveEvidenceCurrent_AndMoveOnceAnHour) {
   enrol_ok(worker_);
