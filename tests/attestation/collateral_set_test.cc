@@ -3,11 +3,13 @@
 #include "attestation/collateral_set.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "schemas/core/sha.h"
 #include "tests/attestation/evidence.h"
+#include "tests/attestation/tdx/shared_vectors.h"
 
 namespace assay::attestation {
 namespace {
@@ -44,6 +46,37 @@ TEST(CollateralSet, PartsNameTheAnchor_UnlessItIsTheVendors) {
   EXPECT_EQ(names, collateral_names(valid_evidence(), valid_appraisal()));
   EXPECT_EQ(part(*set, "tcb-info").number, 18U);
   EXPECT_EQ(set->digest(), sha256(as_bytes(canonical_json(set->bundle()).value())));
+}
+
+// Intel's own: no root is configured, and a set of a simulator says nothing about it.
+TEST(CollateralSet, OfRealEvidence_IsTheVendors) {
+  const auto folder = tdx::testing::vectors_folder() / "mutations/base_A_v4_tdx10_module1";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << "no vectors at " << folder;
+  }
+  const Evidence evidence{"tdx",
+                          tdx::testing::read_file(folder / "quote.bin"),
+                          {},
+                          tdx::testing::read_json(folder / "collateral.json")};
+  const Timestamp then = parse_rfc3339("2025-07-01T00:00:00Z").value();
+  const ReportDataBytes data = tdx::parse_quote(evidence.quote)->report.report_data;
+  const Appraisal appraisal = default_appraisal("tdx");
+  const auto under = [&](const CollateralSet& set, const Appraisal& terms) {
+    return appraise_under(set, evidence, terms, Purpose::kInspect, data, then).value();
+  };
+  const auto set = authenticate_collateral("tdx", evidence.collateral, {}).value();
+  EXPECT_TRUE(set->anchor_is_vendor());
+  EXPECT_EQ(part(*set, "tcb-info").name, "tdx/tcb-info/b0c06f000000");
+  EXPECT_EQ(part(*set, "tcb-info").number, 17U);
+  EXPECT_EQ(part(*set, "qe-identity").name, "tdx/qe-identity");
+  EXPECT_EQ(collateral_names(evidence, valid_appraisal()), collateral_names(evidence, appraisal));
+  EXPECT_EQ(collateral_names(evidence, appraisal),
+            tdx_collateral_names("b0c06f000000", "platform", nullptr));
+  const auto appraised = under(*set, appraisal);
+  EXPECT_TRUE(appraised.accepted) << appraised.error;
+  EXPECT_TRUE(appraised.anchor_is_vendor);
+  EXPECT_EQ(appraised.trustworthiness.hardware, 2);
+  EXPECT_FALSE(under(*set_of(evidence_spec()), valid_appraisal()).accepted);
 }
 
 TEST(CollateralSet, NamesOfEvidence_ForgedAnchorOrNoQuote) {

@@ -50,6 +50,9 @@ inline std::vector<std::string> words_for(std::string_view subject) {
   if (subject.starts_with("node:") || subject.starts_with("job:")) {
     return {"`" + std::string(subject.substr(0, subject.find(':') + 1)) + "`"};
   }
+  if (subject.starts_with("tdx/")) {
+    return {"names of the parts"};
+  }
   const std::size_t colon = subject.find(':');
   const bool is_digest =
       colon != std::string_view::npos && subject.size() >= colon + 41 &&
