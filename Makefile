@@ -95,6 +95,13 @@ fuzz: ## each fuzz target for SECONDS_EACH=60 (TARGETS='a b': these)
 	@$(call cmake_build,fuzz,fuzzers)
 	@tests/fuzz/run.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
 
+.PHONY: coverage
+coverage: ## branches of attestation/ that its tests take: at least 95 %, the others have a reason
+	@$(install) build test analysis
+	@$(MAKE) -s build/coverage/.configured-tests
+	@$(call cmake_build,coverage,attestation-tests)
+	@/usr/bin/python3 -B tests/attestation/coverage.py build/coverage
+
 .PHONY: torture
 torture: build ## crash, power-loss and load tests of storage and server (minutes)
 	@tests/run.sh build/release -L '^torture$$' --parallel 1
@@ -153,7 +160,7 @@ fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, OpenCL platforms, Kubernetes, Python package, Schemathesis
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, coverage, torture, OpenCL platforms, Kubernetes, Python package, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -161,6 +168,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) tsan
 	@$(MAKE) tidy
 	@$(MAKE) fuzz
+	@$(MAKE) coverage
 	@$(MAKE) torture
 	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes

@@ -255,9 +255,9 @@ Status Reader::send(std::uint64_t check, const wire::ToReader& message,
   const Lock lock(mutex_);
   boxes_.at(check).heard = Steady::now();
   if (!sent) {
-    if (sent.error().code == ErrorCode::kRequestTimeout) {
-      fail_locked("it does not answer");
-    }
+    // A check that knows of the end must not leave the process usable until the thread sees it too.
+    fail_locked(sent.error().code == ErrorCode::kRequestTimeout ? "it does not answer"
+                                                                : "its socket is closed");
     return std::unexpected(gone());
   }
   return {};

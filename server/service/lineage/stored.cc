@@ -40,7 +40,7 @@ Status add_rest(const policy::LineageRest& rest, std::vector<Part>& parts) {
 }  // namespace
 
 Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineage,
-                                   const KeptPart& kept) {
+                                   const FindPart& kept) {
   Json keys = Json::object();
   std::unordered_set<KeyId> known;
   std::vector<Part> parts;

@@ -24,11 +24,11 @@ struct LineageFacts {
 
 // Returns where the part of a statement is kept, which share_lineage() uses, and fills when it is
 // empty. Null: nowhere.
-using KeptPart = std::function<std::shared_ptr<const Part>*(const policy::LineageStatement&)>;
+using FindPart = std::function<std::shared_ptr<const Part>*(const policy::LineageStatement&)>;
 // Makes the parts of a lineage.
 [[nodiscard]] Result<LineageFacts> share_lineage(
     std::shared_ptr<const policy::Lineage> lineage,
-    const KeptPart& kept = [](const policy::LineageStatement&) { return nullptr; });
+    const FindPart& kept = [](const policy::LineageStatement&) { return nullptr; });
 // Stores those parts that are not stored yet.
 [[nodiscard]] Status put_lineage(storage::Transaction& transaction, const LineageFacts& facts);
 // Returns the document of the lineage whose head is `head`, as policy::to_json() writes it. Errors:
