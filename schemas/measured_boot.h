@@ -5,7 +5,7 @@
 // A register covers digests and their order. The kind and the text of an event are claims of
 // whoever hands in the log, so that nothing here depends on them: a digest counts because it was
 // extended, whatever the log calls it. Only digests that firmware makes of texts of its own
-// (separators, actions, partition tables) are left out.
+// (separators, actions, partition tables) are left out of RTMR1.
 #pragma once
 
 #include <optional>

@@ -118,7 +118,7 @@ struct SecureBootDigests {
   Measurement absent = digest_of_secure_boot({});
 };
 
-// What firmware extends into RTMR1 and RTMR2 beside what it starts: a separator, and what it does
+// What firmware extends into RTMR1 beside what it starts: a separator, and what it does
 // (EV_SEPARATOR and EV_EFI_ACTION, TCG PC Client Platform Firmware Profile, sections 10.4.1 and
 // 10.4.5).
 std::vector<Measurement> firmware_digests() {
@@ -132,22 +132,24 @@ std::vector<Measurement> firmware_digests() {
   return digests;
 }
 
-// A partition table (UEFI_GPT_DATA): its bytes are in the log. No image that could be started and
-// no command line begins like its header: signature, revision 1.0 and size (UEFI 2.10, section
-// 5.3.2).
+// A partition table (UEFI_GPT_DATA): its bytes are in the log. No image that firmware could start
+// begins like its header: signature, revision 1.0 and size (UEFI 2.10, section 5.3.2).
 constexpr std::string_view kPartitionTable{"EFI PART\0\0\1\0\x5c\0\0\0", 16};
 bool is_partition_table(const LoggedEvent& event) {
   return as_text(event.data).starts_with(kPartitionTable) && is_hash_of(event, event.data);
 }
 
-void add_measured(const LoggedEvent& event, std::optional<std::vector<std::string>>& list) {
+// Nothing of this is left out of RTMR2: boot loaders extend it with files and texts of any bytes. A
+// file system for the initial RAM disk may begin like a partition table, and a command line may be
+// the text of an action.
+bool is_of_firmware(const LoggedEvent& event) {
   static const std::vector<Measurement> kFirmware = firmware_digests();
-  if (!list || std::ranges::find(kFirmware, event.digest) != kFirmware.end() ||
-      is_partition_table(event)) {
-    return;
-  }
+  return std::ranges::find(kFirmware, event.digest) != kFirmware.end() || is_partition_table(event);
+}
+
+void add_measured(const LoggedEvent& event, std::optional<std::vector<std::string>>& list) {
   std::string digest = hex_encode(event.digest);
-  if (std::ranges::find(*list, digest) != list->end()) {
+  if (!list || std::ranges::find(*list, digest) != list->end()) {
     return;
   }
   if (list->size() == kMaxMeasured) {
@@ -218,7 +220,7 @@ MeasuredBoot measured_boot(const std::vector<LoggedEvent>& events) {
       } else if (event.digest == kSecureBoot.off || event.digest == kSecureBoot.absent) {
         boot.secure_boot = false;
       }
-    } else if (event.index == kIndexOfRtmr1) {
+    } else if (event.index == kIndexOfRtmr1 && !is_of_firmware(event)) {
       add_measured(event, boot.rtmr1);
     } else if (event.index == kIndexOfRtmr2) {
       add_measured(event, boot.rtmr2);

@@ -149,6 +149,20 @@ TEST(TdxEventLog, PartitionTable_IsNoImage) {
   EXPECT_EQ(boot.measured().rtmr1->size(), before + 1);
 }
 
+// Boot loaders measure whatever they read: a RAM disk whose first block is that of a partition
+// table, and a command line with the words of the firmware, are no less measured for it.
+TEST(TdxEventLog, WordsOfTheFirmware_HideNothingOfABootLoader) {
+  Bytes disk = to_bytes(std::string_view("EFI PART\0\0\1\0\x5c\0\0\0", 16));
+  disk.resize(4096, 7);
+  for (const Bytes& data :
+       {disk, to_bytes("Exit Boot Services Invocation"), Bytes{0, 0, 0, 0}}) {
+    Boot boot;
+    const std::size_t before = boot.measured().rtmr2->size();
+    boot.events.push_back({3, kEvIpl, data, {}});
+    EXPECT_EQ(boot.measured().rtmr2->size(), before + 1);
+  }
+}
+
 TEST(TdxEventLog, MoreThanIsListed_IsNotKnownInPart) {
   Boot boot;
   for (std::size_t i = 0; i <= kMaxMeasured; ++i) {
