@@ -217,7 +217,11 @@ Result<Connection::Pending> Connection::read_register() {
     if (!frame.descriptors.empty()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
-    auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank);
+    if (lock) {
+      lock.unlock();  // others may parse while this one waits
+    }
+    auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank,
+                                        Steady::now() + shared_.limits.replace);
     if (!claim) {
       (void)send(AgentRefused{std::string(kAlreadyRegistered),
                               "another process is this rank of this instance"});

@@ -14,14 +14,15 @@ Registry::Claim::~Claim() {
   if (registry_ != nullptr) {
     const std::lock_guard lock(registry_->mutex_);
     registry_->owners_.erase(key_);
+    registry_->freed_.notify_all();
   }
 }
 
 std::optional<Registry::Claim> Registry::claim(const std::string& pod, const std::string& instance,
-                                               std::uint64_t rank) {
+                                               std::uint64_t rank, Steady::time_point end) {
   Claim::Key key{pod, instance, rank};
-  const std::lock_guard lock(mutex_);
-  if (!owners_.try_emplace(key).second) {
+  std::unique_lock lock(mutex_);
+  if (!freed_.wait_until(lock, end, [&] { return owners_.try_emplace(key).second; })) {
     return std::nullopt;
   }
   return std::optional<Claim>(std::in_place, *this, std::move(key));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 
 #include "worker/instances/instances.h"
 #include "worker/instances/owner.h"
+#include "worker/pace.h"
 
 namespace assay::worker {
 
@@ -69,9 +71,10 @@ class Registry final : public Instances {
     Registry* registry_;
     Key key_;
   };
-  // Returns nullopt while another connection has the same (pod, instance, rank).
+  // Waits until no other connection has the same (pod, instance, rank): a process that takes the
+  // place of one that ended is often faster than the news of that end. Returns nullopt at `end`.
   [[nodiscard]] std::optional<Claim> claim(const std::string& pod, const std::string& instance,
-                                           std::uint64_t rank);
+                                           std::uint64_t rank, Steady::time_point end);
 
   // Makes the registration visible to find() and all(). The caller must hold the owner's claim
   // until remove().
@@ -92,6 +95,7 @@ class Registry final : public Instances {
 
  private:
   mutable std::mutex mutex_;
+  std::condition_variable freed_;  // a claim has ended
   std::vector<InstanceWatcher*> watchers_;
   // Null: claimed, but not yet registered.
   std::map<Claim::Key, std::shared_ptr<Owner>> owners_;

@@ -78,6 +78,22 @@ TEST(Connection, SameRankTwice_IsRefusedWhileTheFirstLives) {
   EXPECT_FALSE(is_whole(agent.registry.find("", "a")));
 }
 
+// A server that starts again: its registration may be read before the end of the one before.
+TEST(Connection, SameRankWhileTheFirstEnds_WaitsForThatEnd) {
+  Agent agent;
+  const Descriptor file = memory_file(64);
+  OwnerEnd second(agent);
+  {
+    OwnerEnd first(agent);
+    ASSERT_EQ(first.enter(host_registration(1), {file.get()}), "registered");
+    second.send(OwnerHello{""});
+    second.send(host_registration(1));
+    ASSERT_EQ(second.next_type(), "welcome");
+  }
+  second.send(OwnerPieces{0, 0, 1}, {file.get()});
+  EXPECT_EQ(second.next_type(), "registered");
+}
+
 // A claim holds from the frame on, not from its last descriptor.
 TEST(Connection, SameRankTwice_IsRefusedBeforeTheFirstIsComplete) {
   Agent agent;
@@ -86,7 +102,7 @@ TEST(Connection, SameRankTwice_IsRefusedBeforeTheFirstIsComplete) {
   first.send(OwnerHello{""});
   first.send(host_registration(1));
   ASSERT_EQ(first.next_type(), "welcome");
-  while (agent.registry.claim("", "a", 0)) {
+  while (agent.registry.claim("", "a", 0, Steady::now())) {
     std::this_thread::yield();  // until the frame was read
   }
   OwnerEnd second(agent);
