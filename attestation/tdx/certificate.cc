@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include <openssl/asn1.h>
+#include <openssl/provider.h>
 #include <openssl/x509v3.h>
 
 #include "attestation/tdx/ecdsa.h"
@@ -147,10 +148,96 @@ CertificatePtr find_known(std::span<const CertificatePtr> known, const Bytes& de
   return found == known.end() ? nullptr : *found;
 }
 
+// d2i_X509() sends the key of a certificate through all decoders of its library context, which
+// takes longer than to verify a signature. A context whose only provider is "null" has none. Null
+// when it cannot be made: then the default context serves as well.
+OSSL_LIB_CTX* without_decoders() {
+  static OSSL_LIB_CTX* const kContext = [] {
+    OSSL_LIB_CTX* made = OSSL_LIB_CTX_new();
+    if (made != nullptr && OSSL_PROVIDER_load(made, "null") == nullptr) {
+      OSSL_LIB_CTX_free(made);
+      made = nullptr;
+    }
+    return made;
+  }();
+  return kContext;
+}
+
+// RFC 5480 section 2.1.1: id-ecPublicKey with the named curve P-256, as an uncompressed point.
+// Nothing for any other key.
+ByteView p256_point(X509_PUBKEY* info) {
+  ASN1_OBJECT* algorithm = nullptr;
+  const unsigned char* point = nullptr;
+  int size = 0;
+  X509_ALGOR* identifier = nullptr;
+  if (X509_PUBKEY_get0_param(&algorithm, &point, &size, &identifier, info) != 1) {
+    return {};
+  }
+  int type = V_ASN1_UNDEF;
+  const void* curve = nullptr;
+  X509_ALGOR_get0(nullptr, &type, &curve, identifier);
+  const bool is_p256 =
+      OBJ_obj2nid(algorithm) == NID_X9_62_id_ecPublicKey && type == V_ASN1_OBJECT &&
+      OBJ_obj2nid(static_cast<const ASN1_OBJECT*>(curve)) == NID_X9_62_prime256v1 &&
+      size == 1 + static_cast<int>(kRawKeyBytes) && *point == 0x04;
+  return is_p256 ? ByteView(point + 1, kRawKeyBytes) : ByteView();
+}
+
+// The key of a certificate; null when it cannot be decoded.
+PkeyHandle key_of(const X509* x509) {
+  X509_PUBKEY* info = X509_get_X509_PUBKEY(x509);
+  if (const ByteView point = p256_point(info); !point.empty()) {
+    return import_p256(point);
+  }
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(info, &der);
+  const unsigned char* next = der;
+  PkeyHandle key(size > 0 ? d2i_PUBKEY(nullptr, &next, size) : nullptr);
+  OPENSSL_free(der);
+  return key;
+}
+
+// The exact bytes that the issuer signed, RFC 5280 section 4.1: the first member of the outermost
+// sequence.
+ByteView signed_part(ByteView der) {
+  const unsigned char* next = der.data();
+  const unsigned char* const end = next + der.size();
+  long size = 0;
+  int tag = 0;
+  int tag_class = 0;
+  if (ASN1_get_object(&next, &size, &tag, &tag_class, end - next) != V_ASN1_CONSTRUCTED) {
+    return {};
+  }
+  const unsigned char* const begin = next;
+  if (ASN1_get_object(&next, &size, &tag, &tag_class, end - next) != V_ASN1_CONSTRUCTED) {
+    return {};
+  }
+  return {begin, next + size};
+}
+
+// RFC 5280 section 6.1.3 (a)(1). check_key_type() holds the algorithm to ECDSA with SHA-256.
+bool has_signature_of(const Certificate& certificate, EVP_PKEY* key) {
+  const ASN1_BIT_STRING* bits = nullptr;
+  const X509_ALGOR* algorithm = nullptr;
+  X509_get0_signature(&bits, &algorithm, certificate.x509.get());
+  constexpr long kUnusedBits = 0x07;
+  // Section 4.1.1.2: the signed part names the same algorithm.
+  if (X509_ALGOR_cmp(algorithm, X509_get0_tbs_sigalg(certificate.x509.get())) != 0 ||
+      (bits->flags & kUnusedBits) != 0) {
+    return false;
+  }
+  const ByteView signature(ASN1_STRING_get0_data(bits),
+                           static_cast<std::size_t>(ASN1_STRING_length(bits)));
+  return verify_der(key, signed_part(certificate.der), signature);
+}
+
+// Authority key identifier (RFC 5280 section 4.2.1.1), then the signature itself. check_names() and
+// check_constraints() see to the rest.
 bool is_signed_by(const Certificate& certificate, const Certificate& issuer) {
-  // Authority key identifier and the like (RFC 5280 section 4.2.1.1), then the signature itself.
-  return X509_check_issued(issuer.x509.get(), certificate.x509.get()) == X509_V_OK &&
-         X509_verify(certificate.x509.get(), issuer.key()) == 1;
+  const AuthorityKeyHandle identifier(static_cast<AUTHORITY_KEYID*>(
+      X509_get_ext_d2i(certificate.x509.get(), NID_authority_key_identifier, nullptr, nullptr)));
+  return X509_check_akid(issuer.x509.get(), identifier.get()) == X509_V_OK &&
+         has_signature_of(certificate, issuer.key());
 }
 
 }  // namespace
@@ -163,9 +250,16 @@ bool is_sgx_extension(X509_EXTENSION* extension) {
 CertificatePtr parse_certificate(ByteView der) {
   const ErrorQueueGuard guard;
   const unsigned char* next = der.data();
-  X509Handle x509(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
+  X509* made = X509_new_ex(without_decoders(), nullptr);
+  // Frees `made` and clears the pointer when it fails.
+  X509Handle x509(made != nullptr ? d2i_X509(&made, &next, static_cast<long>(der.size()))
+                                  : nullptr);
   if (x509 == nullptr || next != der.data() + der.size() ||
-      X509_get_version(x509.get()) != kVersion3 || X509_get0_pubkey(x509.get()) == nullptr) {
+      X509_get_version(x509.get()) != kVersion3) {
+    return nullptr;
+  }
+  PkeyHandle key = key_of(x509.get());
+  if (key == nullptr) {
     return nullptr;
   }
   const std::uint32_t flags = X509_get_extension_flags(x509.get());
@@ -178,7 +272,7 @@ CertificatePtr parse_certificate(ByteView der) {
   }
   Bytes serial = serial_bytes(X509_get0_serialNumber(x509.get()));
   return std::make_shared<const Certificate>(
-      Certificate{Bytes(der.begin(), der.end()), std::move(x509), std::move(*name),
+      Certificate{Bytes(der.begin(), der.end()), std::move(x509), std::move(key), std::move(*name),
                   std::move(serial), *not_before, *not_after});
 }
 

@@ -19,14 +19,15 @@ namespace assay::attestation::tdx {
 
 struct Certificate {
   Bytes der;
-  X509Handle x509;
+  X509Handle x509;  // without a key: functions that need one take key()
+  PkeyHandle public_key;
   std::string common_name;  // of the subject
   Bytes serial;             // as serial_bytes() writes it
   Timestamp not_before;
   Timestamp not_after;
 
   // Returns the public key, borrowed from this certificate.
-  [[nodiscard]] EVP_PKEY* key() const { return X509_get0_pubkey(x509.get()); }
+  [[nodiscard]] EVP_PKEY* key() const { return public_key.get(); }
 };
 using CertificatePtr = std::shared_ptr<const Certificate>;
 

@@ -34,17 +34,20 @@ PkeyHandle import_p256(ByteView point) {
 }
 
 bool verify_raw(EVP_PKEY* key, ByteView message, ByteView signature) {
+  return verify_der(key, message, der_signature(signature));
+}
+
+bool verify_der(EVP_PKEY* key, ByteView message, ByteView signature) {
   const ErrorQueueGuard guard;
-  if (!is_p256(key)) {
+  if (!is_p256(key) || signature.empty()) {
     return false;
   }
-  const Bytes der = der_signature(signature);
   const DigestContextHandle context(EVP_MD_CTX_new());
-  return !der.empty() && context != nullptr &&
+  return context != nullptr &&
          EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key,
                                  nullptr) == 1 &&
-         EVP_DigestVerify(context.get(), der.data(), der.size(), message.data(), message.size()) ==
-             1;
+         EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
+                          message.size()) == 1;
 }
 
 bool is_p256(EVP_PKEY* key) {

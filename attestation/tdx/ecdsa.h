@@ -18,6 +18,9 @@ inline constexpr std::size_t kRawKeyBytes = 64;
 // r or s of zero and for a key of another type.
 [[nodiscard]] bool verify_raw(EVP_PKEY* key, ByteView message, ByteView signature);
 
+// Does the same for a signature in DER (RFC 3279 section 2.2.3).
+[[nodiscard]] bool verify_der(EVP_PKEY* key, ByteView message, ByteView signature);
+
 // Returns true when `key` is on the named curve P-256.
 [[nodiscard]] bool is_p256(EVP_PKEY* key);
 

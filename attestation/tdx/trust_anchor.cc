@@ -43,9 +43,10 @@ Result<TrustAnchor> TrustAnchor::from_der(ByteView der) {
     return fail(ErrorCode::kInvalidEncoding,
                 "a trust anchor is one X.509 certificate of version 3");
   }
-  X509* x509 = certificate->x509.get();
-  if (!is_p256(certificate->key()) || X509_check_ca(x509) != 1 ||
-      X509_verify(x509, certificate->key()) != 1) {
+  const unsigned char* next = der.data();
+  const X509Handle x509(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
+  if (x509 == nullptr || !is_p256(certificate->key()) || X509_check_ca(x509.get()) != 1 ||
+      X509_verify(x509.get(), certificate->key()) != 1) {
     return fail(ErrorCode::kUnsupportedKey,
                 "a trust anchor is a self-signed CA certificate with a P-256 key");
   }

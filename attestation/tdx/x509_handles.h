@@ -3,6 +3,7 @@
 #pragma once
 
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "attestation/crypto/openssl_handles.h"
 
@@ -10,6 +11,7 @@ namespace assay::attestation::tdx {
 
 using X509Handle = Handle<X509, X509_free>;
 using X509CrlHandle = Handle<X509_CRL, X509_CRL_free>;
+using AuthorityKeyHandle = Handle<AUTHORITY_KEYID, AUTHORITY_KEYID_free>;
 using Asn1IntegerHandle = Handle<ASN1_INTEGER, ASN1_INTEGER_free>;
 
 }  // namespace assay::attestation::tdx

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/simulate/der_writer.h"
+#include "attestation/tdx/pck_chain.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::attestation::tdx {
@@ -131,6 +132,34 @@ TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
   spec.pck.other_spki = der::sequence(
       {der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.3.132.0.34")}), der::bits(point)});
   EXPECT_EQ(verdict(spec), "PCK_CERT_KEY_TYPE");
+}
+
+TEST(TdxPckChain, KeyOffTheCurve_IsRefused) {
+  SimulationSpec spec = valid_v4();
+  Bytes point(65, 0x11);
+  point.front() = 0x04;
+  spec.pck.other_spki = der::sequence(
+      {der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.2.840.10045.3.1.7")}),
+       der::bits(point)});
+  EXPECT_EQ(verdict(spec), "PCK_CHAIN_FORMAT");
+}
+
+// The signed part, both names of the algorithm, and the signature with the count of its unused
+// bits.
+TEST(TdxPckChain, LeafWithAnyByteChanged_IsRefused) {
+  const SimulationSpec spec = valid_v4();
+  const TrustAnchor anchor =
+      TrustAnchor::from_der(make_certificate(spec.root, testing::seed())).value();
+  const std::string cas = pem(spec.pck_ca) + pem(spec.root);
+  const Bytes leaf = make_certificate(leaf_of(spec), testing::seed());
+  ASSERT_TRUE(open_pck_chain(to_pem(leaf) + cas, anchor.certificate(), {}));
+  for (std::size_t i = 0; i < leaf.size(); ++i) {
+    for (const auto bit : {std::uint8_t{0x01}, std::uint8_t{0x80}}) {
+      Bytes changed = leaf;
+      changed[i] ^= bit;
+      EXPECT_FALSE(open_pck_chain(to_pem(changed) + cas, anchor.certificate(), {})) << i;
+    }
+  }
 }
 
 TEST(TdxPckChain, ProcessorCa_IsAccepted) {

@@ -89,14 +89,19 @@ TEST(TdxSimulateKey, Signature_VerifiesForItsMessageOnly) {
   EXPECT_NE(key.point(), SimulatedKey(testing::seed(), "other").point());
 }
 
+X509Handle decoded(const Bytes& der) {
+  const unsigned char* next = der.data();
+  return X509Handle(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
+}
+
 // What OpenSSL's own path validation says of a PCK chain, with CRLs and strict checks.
 int openssl_verdict(const std::vector<Bytes>& chain, const Bytes& root_crl, const Bytes& pck_crl,
                     Timestamp now) {
   const StoreHandle store(X509_STORE_new());
-  const CertificatePtr leaf = parse_certificate(chain[0]);
-  const CertificatePtr ca = parse_certificate(chain[1]);
-  const CertificatePtr root = parse_certificate(chain[2]);
-  X509_STORE_add_cert(store.get(), root->x509.get());
+  const X509Handle leaf = decoded(chain[0]);
+  const X509Handle ca = decoded(chain[1]);
+  const X509Handle root = decoded(chain[2]);
+  X509_STORE_add_cert(store.get(), root.get());
   for (const Bytes* der : {&root_crl, &pck_crl}) {
     const unsigned char* next = der->data();
     const X509CrlHandle crl(d2i_X509_CRL(nullptr, &next, static_cast<long>(der->size())));
@@ -104,9 +109,9 @@ int openssl_verdict(const std::vector<Bytes>& chain, const Bytes& root_crl, cons
   }
   X509_STORE_set_flags(store.get(), X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   STACK_OF(X509)* untrusted = sk_X509_new_null();
-  sk_X509_push(untrusted, ca->x509.get());
+  sk_X509_push(untrusted, ca.get());
   const StoreContextHandle context(X509_STORE_CTX_new());
-  X509_STORE_CTX_init(context.get(), store.get(), leaf->x509.get(), untrusted);
+  X509_STORE_CTX_init(context.get(), store.get(), leaf.get(), untrusted);
   X509_VERIFY_PARAM_set_time(
       X509_STORE_CTX_get0_param(context.get()),
       std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
