@@ -5,7 +5,9 @@
 // that is authenticated, leaves first seen and known. Memory of a set. Without options simulated
 // evidence; quote=FILE collateral=FILE at=TIME take real evidence for the cold path.
 // Words: machines=N rounds=N json=FILE ("-": to standard output alone). Exits with 1 when a limit
-// is not kept.
+// is not kept. The limits are for a machine that verifies 21,400 P-256 signatures a second; on a
+// slower one, or a busy one, they are as much wider.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -34,6 +36,7 @@ using bench::Times;
 constexpr double kMaxColdUs = 1000;
 constexpr double kMinFirstSeen = 3500;
 constexpr double kMinKnown = 5000;
+constexpr double kP256Us = 1e6 / 21'400;  // of the machine that the limits are for
 
 [[noreturn]] void die(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
@@ -250,15 +253,20 @@ int main(int argc, char** argv) {
   std::fprintf(out, "  leaf known      %6.0f a second (%.0f us; two verifications are %.0f %%)\n",
                rate(known), known.p50, share(known, 2));
   std::fprintf(out, "memory of a set: %.0f KiB\n", size / 1024);
-  const bool kept =
-      first.p50 <= kMaxColdUs && rate(fresh) >= kMinFirstSeen && rate(known) >= kMinKnown;
+  // Measured again: one moment of a busy machine must not widen the limits.
+  const double p256 = std::min(limit.p50, one_verification(world, 4 * rounds).p50);
+  const double slower = std::max(1.0, p256 / kP256Us);
+  const bool kept = first.p50 <= kMaxColdUs * slower && rate(fresh) * slower >= kMinFirstSeen &&
+                    rate(known) * slower >= kMinKnown;
   std::fprintf(out, "limits: cold %.0f us, first seen %.0f and known %.0f a second: %s\n",
-               kMaxColdUs, kMinFirstSeen, kMinKnown, kept ? "kept" : "NOT KEPT");
+               kMaxColdUs * slower, kMinFirstSeen / slower, kMinKnown / slower,
+               kept ? "kept" : "NOT KEPT");
   const Json result = {
       {"benchmark", "attestation_quote"},
       {"limits", {{"cold_us", kMaxColdUs}, {"first_seen", kMinFirstSeen}, {"known", kMinKnown}}},
+      {"slower", slower},
       {"kept", kept},
-      {"p256_us", limit.p50},
+      {"p256_us", p256},
       {"cold_us", first.p50},
       {"first_seen", {{"per_second", rate(fresh)}, {"us", fresh.p50}}},
       {"known", {{"per_second", rate(known)}, {"us", known.p50}}},
