@@ -154,8 +154,7 @@ TEST(TdxEventLog, PartitionTable_IsNoImage) {
 TEST(TdxEventLog, WordsOfTheFirmware_HideNothingOfABootLoader) {
   Bytes disk = to_bytes(std::string_view("EFI PART\0\0\1\0\x5c\0\0\0", 16));
   disk.resize(4096, 7);
-  for (const Bytes& data :
-       {disk, to_bytes("Exit Boot Services Invocation"), Bytes{0, 0, 0, 0}}) {
+  for (const Bytes& data : {disk, to_bytes("Exit Boot Services Invocation"), Bytes{0, 0, 0, 0}}) {
     Boot boot;
     const std::size_t before = boot.measured().rtmr2->size();
     boot.events.push_back({3, kEvIpl, data, {}});
