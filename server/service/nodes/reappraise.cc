@@ -118,9 +118,10 @@ attestation::AppraisedEvidence refused(std::string code) {
   return appraised;
 }
 
-// Whatever cannot be appraised is refused.
-attestation::AppraisedEvidence appraise_task(const Services& services, const Task& task,
-                                             Timestamp now) {
+// Whatever cannot be appraised is refused. Errors: what passes, as when a plug-in is busy; it says
+// nothing of the evidence, which stays stale.
+Result<attestation::AppraisedEvidence> appraise_task(const Services& services, const Task& task,
+                                                     Timestamp now) {
   if (!task.evidence || task.row.expected.size() != ReportDataBytes().size()) {
     const ErrorCode code = task.evidence ? ErrorCode::kDataLoss : task.why_not;
     return refused(std::string(info(code).code));
@@ -131,6 +132,9 @@ attestation::AppraisedEvidence appraise_task(const Services& services, const Tas
       task.row.stage.is_null() ? attestation::Purpose::kEnrol : attestation::Purpose::kStage;
   auto appraised = appraise_chosen(services, task.collateral, *task.evidence, *task.appraisal,
                                    purpose, expected, now);
+  if (!appraised && is_passing(appraised.error())) {
+    return std::unexpected(std::move(appraised).error());
+  }
   if (!appraised) {
     return refused(std::string(info(appraised.error().code).code));
   }
@@ -164,6 +168,21 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   return row;
 }
 
+// An enrolment ends with what its evidence stands on now, if that ends sooner than what it stood on
+// before. It never lasts longer than it was to.
+Status shorten_enrolment(storage::Transaction& transaction, const storage::EvidenceRow& row,
+                         const attestation::AppraisedEvidence& appraised) {
+  if (!appraised.accepted || !appraised.valid_until || row.subject != node_subject(row.node)) {
+    return {};
+  }
+  ASSAY_ASSIGN(auto node, if_found(transaction.node(row.node)));
+  if (!node || node->expires_at <= *appraised.valid_until) {
+    return {};
+  }
+  node->expires_at = *appraised.valid_until;
+  return transaction.put_node(*node);
+}
+
 Status record(storage::Transaction& transaction, const Task& task,
               attestation::AppraisedEvidence appraised) {
   // By its marks evidence is found stale again: refused evidence keeps those that it had.
@@ -182,6 +201,7 @@ Status record(storage::Transaction& transaction, const Task& task,
   ASSAY_ASSIGN(DocumentId document, record_again(transaction, task.row, task.policy, appraised));
   ASSAY_ASSIGN(const storage::EvidenceRow row,
                outcome(task, appraised, std::move(document), std::move(marks)));
+  ASSAY_TRY(shorten_enrolment(transaction, row, appraised));
   return transaction.put_evidence(row);
 }
 
@@ -203,6 +223,17 @@ Status settle(storage::Transaction& transaction, const Task& task,
     return {};
   }
   return appraised ? record(transaction, task, *appraised) : transaction.put_evidence(task.row);
+}
+
+Status appraise_again(Services& services, const Task& task, Timestamp now) {
+  std::optional<attestation::AppraisedEvidence> appraised;
+  if (task.matters && !task.current) {
+    ASSAY_ASSIGN(appraised, appraise_task(services, task, now));
+    count(services, NodeEvent::kEvidence, appraised->accepted ? "accepted" : "rejected");
+  }
+  const auto done = services.store.write(
+      [&](storage::Transaction& transaction) { return settle(transaction, task, appraised); });
+  return done ? Status() : std::unexpected(done.error());
 }
 
 }  // namespace
@@ -283,23 +314,24 @@ Result<std::optional<Standing>> standing(storage::NodeReads& reads, const std::s
 Result<std::size_t> reappraise(Services& services, std::size_t limit) {
   const Timestamp now = services.clock.now();
   std::vector<Task> tasks;
+  Status left;  // the first error; what it is about stays stale and holds up nothing else
+  const auto note = [&](Status done) { left = left ? std::move(done) : std::move(left); };
   {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
     ASSAY_ASSIGN(auto rows, snapshot->stale_evidence(limit));
     for (storage::EvidenceRow& row : rows) {
-      ASSAY_ASSIGN(Task task, make_task(services, *snapshot, std::move(row), now));
-      tasks.push_back(std::move(task));
+      auto task = make_task(services, *snapshot, std::move(row), now);
+      if (task) {
+        tasks.push_back(*std::move(task));
+      } else {
+        note(std::unexpected(std::move(task).error()));
+      }
     }
   }
   for (const Task& task : tasks) {
-    std::optional<attestation::AppraisedEvidence> appraised;
-    if (task.matters && !task.current) {
-      appraised = appraise_task(services, task, now);
-      count(services, NodeEvent::kEvidence, appraised->accepted ? "accepted" : "rejected");
-    }
-    ASSAY_TRY(services.store.write(
-        [&](storage::Transaction& transaction) { return settle(transaction, task, appraised); }));
+    note(appraise_again(services, task, now));
   }
+  ASSAY_TRY(left);
   return tasks.size();
 }
 

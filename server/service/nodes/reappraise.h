@@ -50,7 +50,9 @@ struct Standing {
 
 // Appraises at most `limit` pieces of stale evidence again, with the newest collateral that the
 // service has seen. Stores and logs each result. Does not change the time at which the evidence was
-// fresh. Returns how many pieces of stale evidence this call handled; 0 when no evidence was stale.
+// fresh. An enrolment ends sooner when its evidence is valid for a shorter time now. Returns how
+// many pieces of stale evidence this call handled; 0 when no evidence was stale. Errors: the first
+// of a piece that stays stale, after all others were handled; those of the store.
 [[nodiscard]] Result<std::size_t> reappraise(Services& services, std::size_t limit);
 
 }  // namespace assay::server

@@ -9,6 +9,7 @@
 #include "server/service/nodes/reappraise.h"
 #include "tests/attestation/tokens.h"
 #include "tests/server/service/node_fixture.h"
+#include "tests/support/vectors.h"
 
 namespace assay::server::test {
 namespace {
@@ -120,6 +121,105 @@ TEST_F(OutsideEvidenceTest, OtherKeys_EndWhatTheOldOnesGave) {
   ASSERT_TRUE(reappraise(*services_, 16));
   const auto row = store_->snapshot().value()->evidence("node:gpu-1").value();
   EXPECT_EQ(row.error, "EAR_SIGNATURE");
+}
+
+// What was accepted for an hour is not accepted for an hour any more.
+TEST_F(OutsideEvidenceTest, ShorterAge_EndsEnrolmentsSooner) {
+  put_appraisal(appraisal());
+  const Timestamp issued = clock_.now();
+  ASSERT_TRUE(enrol_with_result(worker_));
+  clock_.advance(std::chrono::seconds(10));
+  Appraisal shorter = appraisal();
+  shorter.policy["max_age_seconds"] = 60;
+  put_appraisal(shorter);
+  ASSERT_TRUE(reappraise(*services_, 16));
+  EXPECT_EQ(store_->snapshot().value()->evidence("node:gpu-1").value().error, "");
+  const Timestamp end = store_->snapshot().value()->node("gpu-1").value().expires_at;
+  EXPECT_LE(end, issued + std::chrono::seconds(60));
+  // Longer ages give back nothing.
+  put_appraisal(appraisal());
+  ASSERT_TRUE(reappraise(*services_, 16));
+  EXPECT_EQ(store_->snapshot().value()->node("gpu-1").value().expires_at, end);
+}
+
+// --- verifiers that cannot decide now
+
+constexpr std::string_view kBusyType = "sometimes-busy";
+
+// Accepts everything, or is busy.
+class SometimesBusy final : public attestation::EvidenceVerifier {
+ public:
+  explicit SometimesBusy(const bool& busy) : busy_(busy) {}
+  [[nodiscard]] std::string_view type() const override { return kBusyType; }
+  [[nodiscard]] std::string_view media_type() const override { return "application/vnd.busy"; }
+  [[nodiscard]] Result<attestation::AppraisedEvidence> appraise(const Evidence&, const Appraisal&,
+                                                                attestation::Purpose,
+                                                                const ReportDataBytes&,
+                                                                Timestamp) const override {
+    if (busy_) {
+      return fail(ErrorCode::kUnavailable, "busy");
+    }
+    attestation::AppraisedEvidence appraised;
+    appraised.type = kBusyType;
+    appraised.accepted = true;
+    appraised.anchor = Anchor::plugin(sha256(as_bytes(kBusyType)));
+    appraised.result = Json::object();
+    return appraised;
+  }
+  [[nodiscard]] Status check(const Appraisal&) const override { return {}; }
+
+ private:
+  const bool& busy_;
+};
+
+class BusyVerifierTest : public OutsideEvidenceTest {
+ protected:
+  BusyVerifierTest() {
+    EXPECT_TRUE(registry_.add(std::make_unique<SometimesBusy>(busy_)));
+    services_ = std::unique_ptr<Services>(new Services{.store = *store_,
+                                                       .service_signer = *service_key_,
+                                                       .clock = clock_,
+                                                       .random = random_,
+                                                       .log_origin = "example.com/log",
+                                                       .verifiers = registry_});
+  }
+  void put_policy(int number) {
+    Appraisal appraisal;
+    appraisal.evidence_type = kBusyType;
+    appraisal.policy = {{"number", number}};
+    put_appraisal(appraisal);
+  }
+  Standing standing_of_node(const std::string& node) {
+    const auto snapshot = store_->snapshot().value();
+    return standing(*snapshot, "node:" + node).value().value();
+  }
+
+  bool busy_ = false;
+  attestation::VerifierRegistry registry_;
+};
+
+// Nobody who keeps a plug-in busy has the evidence of others refused.
+TEST_F(BusyVerifierTest, Evidence_StaysStale_UntilItsVerifierHasTime) {
+  put_policy(1);
+  ASSERT_TRUE(enrol_with(worker_, without_platform, [](Enrolment& enrolment) {
+    enrolment.evidence = Evidence{};
+    enrolment.evidence->type = kBusyType;
+    enrolment.evidence->quote = to_bytes("x");
+  }));
+  enrol_ok(other_);
+  put_policy(2);
+  Appraisal other = simulator_appraisal();
+  other.policy["reference_values"]["mrtd"] = {std::string(96, '0')};
+  put_appraisal(other);
+  busy_ = true;
+  EXPECT_EQ(assay::test::code_of(reappraise(*services_, 16)), "unavailable");
+  EXPECT_FALSE(standing_of_node("gpu-1").current);
+  EXPECT_EQ(standing_of_node("gpu-1").row.error, "");
+  EXPECT_EQ(standing_of_node("gpu-2").row.error, "TD_MRTD_MISMATCH") << "not held up";
+  busy_ = false;
+  EXPECT_EQ(assay::test::code_of(reappraise(*services_, 16)), "ok");
+  EXPECT_TRUE(standing_of_node("gpu-1").current);
+  EXPECT_EQ(standing_of_node("gpu-1").row.error, "");
 }
 
 // --- event logs
