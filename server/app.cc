@@ -26,6 +26,7 @@
 #include "server/plugins.h"
 #include "server/reappraiser.h"
 #include "server/service/job_bell.h"
+#include "server/thread_shares.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -157,8 +158,8 @@ struct App::Impl {
         log(own_log),
         metrics(std::string(version())),
         recorder(log, metrics, clock),
-        // Who waits for a job holds a thread: half of them stay free.
-        job_bell(own_config.limits.worker_threads / 2) {}
+        job_bell(
+            thread_shares(own_config.limits.worker_threads, !own_config.plugins.empty()).jobs) {}
 
   Status open() {
     ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));

@@ -2,22 +2,20 @@
 #include "server/plugins.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "attestation/plugin/plugin_verifier.h"
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "server/thread_shares.h"
 
 namespace assay::server {
 namespace {
 
 using attestation::plugin::kVerifiersMark;
-
-// Whoever waits for a plug-in holds a thread of requests: half of them stay free.
-std::size_t most_calls(const Config& config) {
-  return std::max<std::size_t>(1, config.limits.worker_threads / 2);
-}
 
 // The name of the mark for exactly these plug-ins, in whatever order they are configured.
 Result<std::string> mark_of(const Config& config) {
@@ -34,13 +32,15 @@ Result<std::string> mark_of(const Config& config) {
 Result<attestation::VerifierRegistry> load_verifiers(const Config& config,
                                                      std::uint64_t generation) {
   attestation::VerifierRegistry verifiers;
+  const auto under_way = std::make_shared<std::atomic<std::size_t>>(0);  // of all plug-ins
   for (const PluginConfig& plugin : config.plugins) {
     ASSAY_ASSIGN(const Digest pin, Digest::parse(plugin.sha256));
     attestation::plugin::HostOptions options;
     options.program = config.plugin_host.empty() ? attestation::plugin::default_host_program()
                                                  : config.plugin_host;
     options.deadline = plugin.deadline;
-    options.max_calls = most_calls(config);
+    options.max_calls = thread_shares(config.limits.worker_threads, true).plugins;
+    options.under_way = under_way;
     ASSAY_ASSIGN(auto verifier, attestation::plugin::load_plugin_verifier(
                                     {plugin.type, plugin.media_type, generation}, plugin.path, pin,
                                     std::move(options)));

@@ -162,12 +162,15 @@ Result<Bytes> unpack(const Arrived& arrived) {
 class ProcessHost final : public Host {
  public:
   ProcessHost(PluginFile file, HostOptions options)
-      : file_(std::move(file)), options_(std::move(options)) {}
+      : file_(std::move(file)),
+        options_(std::move(options)),
+        under_way_(options_.under_way != nullptr ? options_.under_way
+                                                 : std::make_shared<std::atomic<std::size_t>>(0)) {}
 
   [[nodiscard]] Result<Bytes> call(const PluginCall& call) override {
-    const Turn turn(under_way_);
+    const Turn turn(*under_way_);
     if (turn.number() > options_.max_calls) {
-      return unavailable("the plug-in is busy with as many calls as it may have");
+      return unavailable("plug-ins are busy with as many calls as they may have");
     }
     ASSAY_ASSIGN(const Descriptor request, request_of(call));
     std::array<int, 2> ends{};
@@ -262,7 +265,7 @@ class ProcessHost final : public Host {
 
   const PluginFile file_;
   const HostOptions options_;
-  std::atomic<std::size_t> under_way_{0};
+  const std::shared_ptr<std::atomic<std::size_t>> under_way_;
   std::mutex mutex_;  // guards what follows
   std::optional<Running> running_;
   std::uint64_t started_ = 0;

@@ -2,6 +2,7 @@
 // Calls a plug-in in the processes of assay-verifier-host.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,8 @@ struct HostOptions {
   std::string program;                        // path of assay-verifier-host
   std::chrono::milliseconds deadline{2'000};  // of one call; then its process is killed
   std::size_t max_calls = 8;                  // at a time; another one is turned away
+  // The calls under way, which several hosts may count together; null: each counts its own.
+  std::shared_ptr<std::atomic<std::size_t>> under_way = nullptr;
 };
 
 // What one call hands to the plug-in. Borrowed.

@@ -134,6 +134,22 @@ TEST(PluginHost, MoreCallsThanAllowed_AreTurnedAway) {
   EXPECT_EQ(outcome(*verifier, "good"), "accepted");
 }
 
+// Threads that wait are those of one service, however many plug-ins it has.
+TEST(PluginHost, SeveralPlugins_ShareTheirCalls) {
+  HostOptions options = test::host_options();
+  options.max_calls = 1;
+  options.under_way = std::make_shared<std::atomic<std::size_t>>(0);
+  const auto one = wicked(options);
+  const auto other = wicked(options);
+  EXPECT_EQ(outcome(*one, "good"), "accepted");
+  ++*options.under_way;  // a call of a third plug-in
+  EXPECT_EQ(outcome(*one, "good"), "unavailable");
+  EXPECT_EQ(outcome(*other, "good"), "unavailable");
+  --*options.under_way;
+  EXPECT_EQ(outcome(*other, "good"), "accepted");
+  EXPECT_EQ(*options.under_way, 0U);
+}
+
 TEST(PluginHost, WithoutAHostProgram_IsUnavailable) {
   HostOptions options = test::host_options();
   options.program = "/nonexistent/assay-verifier-host";

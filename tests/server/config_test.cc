@@ -11,6 +11,7 @@
 
 #include "embedded/json_schemas.h"
 #include "server/log.h"
+#include "server/thread_shares.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/vectors.h"
 
@@ -256,6 +257,21 @@ TEST_F(SecretFiles, LogLines_AreJsonObjects) {
 TEST(Log, FileThatCannotBeOpened_IsAnError) {
   const ManualClock clock;
   EXPECT_EQ(code_of(Log::open(LogLevel::kInfo, "/dev/null/a.log", clock)), "file-unreadable");
+}
+
+// Threads that wait for others never are all of them.
+TEST(ThreadShares, OneThreadAtLeast_StaysFree) {
+  for (std::size_t threads = 2; threads <= 256; ++threads) {
+    for (const bool has_plugins : {false, true}) {
+      const ThreadShares shares = thread_shares(threads, has_plugins);
+      EXPECT_LT(shares.plugins + shares.jobs, threads) << threads;
+      EXPECT_EQ(shares.plugins > 0, has_plugins);
+      EXPECT_LE(shares.plugins, kMaxPluginCalls);
+    }
+  }
+  EXPECT_EQ(thread_shares(8, false).jobs, 4U);
+  EXPECT_EQ(thread_shares(8, true).jobs, 3U);
+  EXPECT_EQ(thread_shares(1, true).jobs, 0U);
 }
 
 }  // namespace
