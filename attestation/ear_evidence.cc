@@ -3,6 +3,7 @@
 
 #include "attestation/outside_verifier.h"
 #include "attestation/trustworthiness.h"
+#include "schemas/evidence.h"
 
 namespace assay::attestation {
 namespace {
@@ -37,13 +38,19 @@ void refuse(std::string error, std::string detail, EarVerdict& verdict) {
   verdict.detail = std::move(detail);
 }
 
+// A name of its own: a verifier elsewhere must not speak of machines that other evidence proves.
+std::string platform_of(const EarVerdict& verdict) {
+  const auto id = hex_decode(verdict.platform);
+  return id && !id->empty() ? plugin_platform(kEarEvidence, *id) : std::string();
+}
+
 AppraisedEvidence summarize(const EarVerdict& verdict, const OutsideVerifier& verifier) {
   AppraisedEvidence evidence;
   evidence.type = kEarEvidence;
   evidence.accepted = verdict.error.empty();
   evidence.error = verdict.error;
   evidence.tcb_status = verdict.status;
-  evidence.platform = verdict.platform;
+  evidence.platform = platform_of(verdict);
   evidence.anchor = Anchor::key_set(verifier.anchor);
   evidence.trustworthiness = trustworthiness_of(verdict.aspects);
   evidence.has_reference_values = knows_executables(evidence.trustworthiness);

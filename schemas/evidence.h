@@ -65,7 +65,7 @@ struct EnrolmentRequest {
 // of the id. `spki` is the key that signed the statement.
 [[nodiscard]] ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki);
 
-// Returns the platform of evidence of a type that is not built in: lowercase hex of
+// Returns the platform of evidence that plug-ins or other verifiers verify: lowercase hex of
 // SHA-256("assay/platform/v1" || 0x00 || type || 0x00 || id), where `id` is what its verifier takes
 // for the identity of the machine. It is longer than the PPID of TDX, so that evidence of one type
 // never names a platform of another.

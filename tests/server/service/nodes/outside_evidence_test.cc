@@ -45,7 +45,8 @@ class OutsideEvidenceTest : public NodeTest {
          {{"cpu",
            {{"ear_status", "affirming"},
             {"ear_trustworthiness_vector", {{"executables", 3}, {"hardware", 2}}},
-            {"ear_attester_claims", {{"report_data", hex_encode(data)}}}}}}}};
+            {"ear_attester_claims",
+             {{"report_data", hex_encode(data)}, {"machine", machine_}}}}}}}};
     const std::string request = canonical_json(to_json(enrolment.request)).value();
     const attestation::EarEvidence presented{token_of({{"alg", "ES256"}}, claims, *verifier_),
                                              sha256(enrolment.public_key),
@@ -63,6 +64,7 @@ class OutsideEvidenceTest : public NodeTest {
     });
   }
 
+  std::string machine_ = "00aa";  // of which results speak
   std::unique_ptr<Signer> verifier_ =
       attestation::generate_key(SignatureAlgorithm::kEcdsaP256).value();
 };
@@ -121,6 +123,24 @@ TEST_F(OutsideEvidenceTest, OtherKeys_EndWhatTheOldOnesGave) {
   ASSERT_TRUE(reappraise(*services_, 16));
   const auto row = store_->snapshot().value()->evidence("node:gpu-1").value();
   EXPECT_EQ(row.error, "EAR_SIGNATURE");
+}
+
+// A verifier elsewhere that names the machine of a node with evidence of its own.
+TEST_F(OutsideEvidenceTest, MachineOfAResult_IsNoMachineOfOtherEvidence) {
+  enrol_ok(other_);
+  machine_ = platform_id("gpu-2");
+  Appraisal with_platform = appraisal();
+  with_platform.policy["platform"] = "/submods/cpu/ear_attester_claims/machine";
+  put_appraisal(with_platform);
+  const auto enrol_as = [&](const std::string& platform) {
+    return enrol_with(
+        worker_, [&](Enrolment& enrolment) { enrolment.request.platform = platform; },
+        [&](Enrolment& enrolment) { enrolment.evidence = result_for(enrolment, enrolment.nonce); });
+  };
+  EXPECT_EQ(assay::test::code_of(enrol_as(machine_)), "enrolment-mismatch");
+  const std::string own = plugin_platform("ear", hex_decode(machine_).value());
+  EXPECT_EQ(assay::test::code_of(enrol_as(own)), "ok");
+  EXPECT_FALSE(store_->snapshot().value()->node("gpu-2").value().ended);
 }
 
 // What was accepted for an hour is not accepted for an hour any more.
