@@ -38,7 +38,7 @@ from instance import figures, site  # noqa: E402
 from instance.site import Failed, Gpu, Owner, Site  # noqa: E402
 
 LOADS = ("decode", "products")
-PLAN = (2.0, 9)
+PLAN = figures.PLAN
 # Of the sweep: period in seconds and slices, most telling first.
 SWEEP = [(2.0, 1), (2.0, 25), (2.0, 8), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
 IDLE = 0.05  # of the time, in the runs with idle time
@@ -118,6 +118,9 @@ class Run:
 
     def alone(self):
         return {load: self.loop(load) for load in LOADS}
+
+    def idle_alone(self):
+        return {load: self.loop(load, hints=True, idle=True) for load in LOADS}
 
     # Parts.
 
@@ -203,8 +206,9 @@ class Run:
         with self.watched(*PLAN):
             time.sleep(1)
             watched = self.alone()
+        idle = [self.idle_alone()] if self.options.hints else []
         hinted = self.report.part("hints", self.hinted, 4 * self.seconds() + 60) if self.options.hints else None
-        idle = {load: self.loop(load, hints=True, idle=True) for load in LOADS} if hinted else {}
+        idle += [self.idle_alone()] if hinted else []
         after = self.last_alone = self.alone()
         for load in LOADS:
             around = [before[load], after[load]]
@@ -212,7 +216,8 @@ class Run:
             if hinted:
                 figures.add_watch(self.report, self.bytes, hinted["saturated"][load], around, load, *PLAN,
                                   hints="registration.hints")
-                figures.add_watch(self.report, self.bytes, hinted["idle"][load], [idle[load]], load, *PLAN,
+                figures.add_watch(self.report, self.bytes, hinted["idle"][load], [one[load] for one in idle],
+                                  load, *PLAN,
                                   hints="registration.hints", idle=True)
         return {"alone": [before, after], "watched": watched, "idle_alone": idle}
 

@@ -7,7 +7,8 @@ import time
 import traceback
 
 READ_GBPS = 4600.0  # of an H200, where the run itself could not measure reading
-# Of the whole model every 2 s in 8 slices: percent of steps a second lost, and ratio of the p99 steps.
+PLAN = (2.0, 9)  # seconds and slices of the default plan, which the bars are about
+# Of the whole model every 2 s: percent of steps a second lost, and ratio of the p99 steps.
 BARS = {"decode": (1.5, 1.15), "products": (2.5, 1.30)}
 IDLE_BAR = (0.5, 1.02)  # with hints, and 5 % idle time
 SATURATED_POINTS = 0.4  # above the floor, with hints and no idle time
@@ -87,7 +88,7 @@ def compare(watched, alone):
 
 def bars_of(load, period, slices, hints, idle, floor):
     """(percent lost, ratio of p99) that are asked for, or None for either."""
-    if (period, slices) != (2.0, 8):
+    if (period, slices) != PLAN:
         return None, None
     if hints:
         return IDLE_BAR if idle else (round(floor + SATURATED_POINTS, 2), None)

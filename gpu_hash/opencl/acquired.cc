@@ -35,7 +35,7 @@ Acquired::~Acquired() {
     return;
   }
   // What is in flight may use buffers that are about to go.
-  for (BatchScratch& one : scratch_) {
+  for (BatchScratch& one : scratch_.queues) {
     one.finish();
   }
   if (acquired_) {

@@ -174,12 +174,13 @@ Status ClKernels::nodes(const ClSession& session, cl_command_queue queue, const 
   arguments.add(launch.digests)
       .add(launch.tables)
       .add(launch.tables_begin + segments.at_first_slot)
-      .add(launch.tables_begin + level.at_first_pair)
+      .add(launch.tables_begin + level.at_first_block)
       .add(segments.segments)
-      .add(level.pairs)
       .add(level.level)
+      .add(level.levels)
       .add(kOne);
-  return enqueue(session, queue, events, nodes_.get(), arguments, level.pairs, kSmallGroup);
+  return enqueue(session, queue, events, nodes_.get(), arguments, level.blocks * kSmallGroup,
+                 kSmallGroup);
 }
 
 Status ClKernels::gather_roots(const ClSession& session, cl_command_queue queue,

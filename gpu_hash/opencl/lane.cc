@@ -27,7 +27,7 @@ Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std
   lane.data_bytes_ = bytes;
   // Every row of the tables and every segment has a chunk, so there are no more of them than slots.
   // A row has its place and size, a buffer, a slot and an item; a segment its first slot, and its
-  // first pair on each level.
+  // first block in each launch.
   constexpr std::uint64_t kWordsPerSegment = 8;
   lane.tables_bytes_ =
       align((std::uint64_t{slots} + 2) * (kWordsPerSegment + levels + 1) * sizeof(std::uint32_t));

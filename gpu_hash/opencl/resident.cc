@@ -17,8 +17,9 @@ namespace assay::gpu_hash {
 namespace {
 
 constexpr std::uint64_t kTagBytes = 16;
-// Chunks of the tree over tags: the smallest, because there are few.
-constexpr std::uint32_t kTagChunk = kMinChunkSize;
+// Chunks of the tree over tags. Small, because there are few: with 4 KiB each work-item would hash
+// 64 blocks one after the other while most of the device has nothing to do.
+constexpr std::uint32_t kTagChunk = 512;
 // Chunks of a batch at least, however large the chunks are: fewer leave most of a device idle.
 constexpr std::uint32_t kFewestSlots = 1U << 15;
 // Chunks of a batch at most.
@@ -28,57 +29,57 @@ constexpr std::uint64_t kMostSlots = 1U << 23;
 std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size,
                        std::uint64_t batch_bytes) {
   const std::uint64_t tags = std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
-  const std::uint64_t slots = std::bit_floor(batch_bytes / (digest_size(algorithm) + tags));
+  const std::uint64_t slots = batch_bytes / (digest_size(algorithm) + tags);
   return std::max(static_cast<std::uint32_t>(std::min(slots, kMostSlots)), kFewestSlots);
 }
 
-// How large batches are, and how many of them are on the device at a time. All of them together use
-// the same memory.
+// How large batches are, and in how many queues. All queues together use the same memory.
 struct Batches {
   std::uint32_t slots;  // chunks of a batch
-  std::size_t at_once;  // at most kBatchesAtOnce
+  std::size_t queues;   // at most kBatchQueues
   std::uint64_t kept;   // bytes of a buffer that is kept for the next call
 };
 
 // Batches of tags alone are few and large: one, where that is enough for all of the call, or else
-// two at a time. Each batch ends with kernels that use a part of the device only; next to another
+// in two queues. Each batch ends with kernels that use a part of the device only; next to another
 // process these cost a turn of the device.
 Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
                    const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
   const std::uint64_t chunk_size = request.parameters.chunk_size;
-  const std::uint64_t all = kBatchesAtOnce * batch_bytes;
+  const std::uint64_t all = kBatchQueues * batch_bytes;
   std::uint64_t chunks = 0;
   for (const std::uint64_t size : sizes) {
     chunks += size / chunk_size + (size % chunk_size == 0 ? 0 : 1);
   }
-  const std::uint64_t digests = slots * digest_size(request.parameters.hash);
-  const std::uint64_t most = (all - std::min(all, digests)) / (chunk_size / kTagBlock * kTagBytes);
+  const std::uint64_t tags = chunk_size / kTagBlock * kTagBytes;
+  const std::uint64_t digests = tags * digest_size(request.parameters.hash) / kTagChunk;
   if (work == ResidentWork::kTags && chunks > slots) {
-    for (const std::uint64_t at_once : {1U, 2U}) {
-      const std::uint64_t possible = std::min(most / at_once, kMostSlots);
-      if (possible > slots && (chunks <= possible || at_once == 2)) {
-        return {static_cast<std::uint32_t>(std::min(chunks, possible)), at_once, all / at_once};
+    for (const std::uint64_t queues : {1U, 2U}) {
+      const std::uint64_t possible = std::min(all / queues / (tags + digests), kMostSlots);
+      if (possible > slots && (chunks <= possible || queues == 2)) {
+        return {static_cast<std::uint32_t>(std::min(chunks, possible)), queues, all / queues};
       }
     }
   }
-  return {slots, kBatchesAtOnce, batch_bytes};
+  return {slots, kBatchQueues, batch_bytes};
 }
 
 // One batch on the device: all its commands are in one in-order queue.
 class BatchRun {
  public:
-  BatchRun(const ClSession& session, ClKernels& kernels, BatchScratch& scratch,
+  BatchRun(const ClSession& session, ClKernels& kernels, BatchScratch& scratch, BatchPlace& place,
            cl_command_queue queue, const HashRequest& request, ResidentWork work, const TagKey* key)
       : session_(session),
         kernels_(kernels),
         scratch_(scratch),
+        place_(place),
         queue_(queue),
-        batch_(scratch.batch()),
+        batch_(place.batch()),
         algorithm_(request.parameters.hash),
         chunk_size_(request.parameters.chunk_size),
         work_(work),
         key_(key),
-        tables_(scratch.tables()) {}
+        tables_(place.tables()) {}
   // Of a batch whose results nobody took: its buffers are about to be used again.
   ~BatchRun() {
     if (!finished_) {
@@ -139,7 +140,7 @@ class BatchRun {
     ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, digests * width));
     const std::uint64_t roots = batch_.segments.size() * width;
     ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, roots));
-    ASSAY_ASSIGN(host_roots_, scratch_.roots(session_, 2 * roots));
+    ASSAY_ASSIGN(host_roots_, place_.roots(session_, 2 * roots));
     ASSAY_ASSIGN(
         side_, scratch_.get(session_, Role::kSide, std::max<std::uint64_t>(batch_.side_bytes, 1)));
     ASSAY_TRY(write(tables_buffer_, tables_.words()));
@@ -292,6 +293,7 @@ class BatchRun {
   const ClSession& session_;
   ClKernels& kernels_;
   BatchScratch& scratch_;
+  BatchPlace& place_;
   cl_command_queue queue_;
   const ResidentBatch& batch_;
   HashAlgorithm algorithm_;
@@ -332,7 +334,7 @@ class LazyResults {
 class Resident {
  public:
   Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
-           const HashRequest& request, ResidentWork work, const TagKey* key, std::size_t at_once,
+           const HashRequest& request, ResidentWork work, const TagKey* key, std::size_t queues,
            const std::optional<Preparing>& preparing)
       : session_(session),
         kernels_(kernels),
@@ -340,32 +342,35 @@ class Resident {
         request_(request),
         work_(work),
         key_(key),
-        at_once_(at_once),
+        queues_(queues),
         preparing_(preparing) {}
 
   Status run(ResidentPlan& plan, Acquired& memory, LazyResults& results,
              std::vector<std::vector<Digest>>& tag_roots) {
-    std::array<std::optional<BatchRun>, kBatchesAtOnce> runs;
+    std::array<std::optional<BatchRun>, kBatchesAhead> runs;
+    const std::size_t ahead = 2 * queues_;
     std::vector<cl_command_queue> queues;
     std::size_t next = 0;
-    for (; plan.next(scratch_[next % at_once_].batch()); ++next) {
-      const std::size_t at = next % at_once_;
-      ASSAY_ASSIGN(const cl_command_queue queue, scratch_[at].queue(session_));
-      if (next < at_once_) {
+    for (; plan.next(scratch_.places[next % ahead].batch()); ++next) {
+      BatchScratch& scratch = scratch_.queues[next % queues_];
+      ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session_));
+      if (next < queues_) {
         ASSAY_TRY(next == 0 ? memory.acquire(queue) : memory.join(queue));
         queues.push_back(queue);
       }
-      runs[at].emplace(session_, kernels_, scratch_[at], queue, request_, work_, key_);
-      ASSAY_TRY(runs[at]->start());
+      std::optional<BatchRun>& run = runs[next % ahead];
+      run.emplace(session_, kernels_, scratch, scratch_.places[next % ahead], queue, request_,
+                  work_, key_);
+      ASSAY_TRY(run->start());
       // The next batch needs the place of the oldest one.
-      ASSAY_TRY(take(runs[(next + 1) % at_once_], results, tag_roots));
+      ASSAY_TRY(take(runs[(next + 1) % ahead], results, tag_roots));
       if (request_.stop.stop_requested()) {
         return fail(ErrorCode::kCancelled, "hashing was stopped on request");
       }
     }
     ASSAY_TRY(memory.release(queues));
-    for (std::size_t i = 0; i < at_once_; ++i) {
-      ASSAY_TRY(take(runs[(next + i) % at_once_], results, tag_roots));
+    for (std::size_t i = 0; i < ahead; ++i) {
+      ASSAY_TRY(take(runs[(next + i) % ahead], results, tag_roots));
     }
     return memory.finish();
   }
@@ -403,7 +408,7 @@ class Resident {
   const HashRequest& request_;
   ResidentWork work_;
   const TagKey* key_;
-  std::size_t at_once_;
+  std::size_t queues_;
   const std::optional<Preparing>& preparing_;  // present: kernels of this call are compiled
 };
 
@@ -466,8 +471,8 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   const Batches batches = batches_of(work, sizes, request, slots, batch_bytes);
   ResidentPlan plan(regions, sizes, request,
                     {slots, batches.slots, ClKernels::max_buffers(session)});
-  for (std::size_t i = 0; i < scratch.size(); ++i) {  // of other batches before
-    scratch[i].trim(i < batches.at_once ? batches.kept : 0);
+  for (std::size_t i = 0; i < kBatchQueues; ++i) {  // of other batches before
+    scratch.queues[i].trim(i < batches.queues ? batches.kept : 0);
   }
   std::optional<Preparing> preparing;
   const FirstUse first_use(kernels, [&] {
@@ -480,14 +485,17 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
   {
     Acquired memory(session, scratch, regions);
-    Resident resident(session, kernels, scratch, request, work, key, batches.at_once, preparing);
+    Resident resident(session, kernels, scratch, request, work, key, batches.queues, preparing);
     ASSAY_TRY(resident.run(plan, memory, results, result.tag_roots));
   }
   if (work != ResidentWork::kTags) {
     ASSAY_ASSIGN(result.digests, results.get().take());
   }
-  for (BatchScratch& one : scratch) {
+  for (BatchScratch& one : scratch.queues) {
     one.trim(batches.kept);
+  }
+  for (BatchPlace& one : scratch.places) {
+    one.trim();
   }
   return result;
 }

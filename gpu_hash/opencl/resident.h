@@ -27,8 +27,8 @@ struct ResidentResult {
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Work goes to
-// the device in batches, of which the device has up to three (scratch.h) at a time. `batch_bytes`
-// is EngineOptions::batch_bytes, but not 0: with 24 MiB and chunks of 16 KiB a batch is 4 GiB of
+// the device in batches, which take up to three queues in turn (scratch.h). `batch_bytes` is
+// EngineOptions::batch_bytes, but not 0: with 24 MiB and chunks of 16 KiB a batch is 4 GiB of
 // data, which is twice what an H200 works on at a time. A batch needs more than `batch_bytes` with
 // chunks above 512 KiB. The buffers of a batch stay allocated for the next call, up to
 // `batch_bytes` each. Errors: as Engine::hash().

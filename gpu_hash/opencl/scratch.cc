@@ -19,14 +19,6 @@ Result<cl_mem> BatchScratch::get(const ClSession& session, Role role, std::uint6
   return slot.buffer.get();
 }
 
-Result<std::uint8_t*> BatchScratch::roots(const ClSession& session, std::uint64_t size) {
-  if (roots_.bytes().size() < size) {
-    roots_ = {};
-    ASSAY_ASSIGN(roots_, PinnedMemory::create(session, size));
-  }
-  return roots_.bytes().data();
-}
-
 Result<cl_command_queue> BatchScratch::queue(const ClSession& session) {
   if (queue_ == nullptr) {
     ASSAY_ASSIGN(queue_, session.make_queue());
@@ -51,16 +43,27 @@ void BatchScratch::finish() {
 }
 
 void BatchScratch::trim(std::uint64_t kept) {
+  for (Slot& slot : slots_) {
+    if (slot.size > kept) {
+      slot = {};
+    }
+  }
+}
+
+Result<std::uint8_t*> BatchPlace::roots(const ClSession& session, std::uint64_t size) {
+  if (roots_.bytes().size() < size) {
+    roots_ = {};
+    ASSAY_ASSIGN(roots_, PinnedMemory::create(session, size));
+  }
+  return roots_.bytes().data();
+}
+
+void BatchPlace::trim() {
   batch_.clear();  // it points at memory of the caller
   if (roots_.bytes().size() > kKeptHostBytes) {
     batch_ = {};
     tables_ = {};
     roots_ = {};
-  }
-  for (Slot& slot : slots_) {
-    if (slot.size > kept) {
-      slot = {};
-    }
   }
 }
 

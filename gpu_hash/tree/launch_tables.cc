@@ -140,8 +140,8 @@ SegmentTables LaunchTables::add_segments(std::span<const std::uint32_t> first_sl
   SegmentTables tables;
   tables.at_first_slot = add(first_slot);
   tables.segments = static_cast<std::uint32_t>(first_slot.size() - 1);
-  for (const TreeLevel& level : tree_levels(first_slot)) {
-    tables.levels.push_back({add(level.first_pair), level.pairs, level.level});
+  for (const TreeLevels& one : tree_levels(first_slot)) {
+    tables.levels.push_back({add(one.first_block), one.blocks, one.level, one.levels});
   }
   return tables;
 }

@@ -25,11 +25,12 @@ struct RunTables {
   std::uint32_t items = 0;  // chunks
 };
 
-// The pairs of nodes that one level of the tree joins, over all segments.
+// Levels of the tree that one launch joins, over all segments (slice_layout.h).
 struct LevelTable {
-  std::uint32_t at_first_pair = 0;
-  std::uint32_t pairs = 0;
+  std::uint32_t at_first_block = 0;
+  std::uint32_t blocks = 0;
   std::uint32_t level = 0;
+  std::uint32_t levels = 0;
 };
 
 struct SegmentTables {

@@ -2,7 +2,9 @@
 #include "gpu_hash/tree/slice_layout.h"
 
 #include <algorithm>
+#include <bit>
 #include <ranges>
+#include <utility>
 
 namespace assay::gpu_hash {
 
@@ -37,24 +39,28 @@ std::size_t SliceLayout::find(std::uint64_t offset) const {
       index, [&](std::size_t i) { return extents_[2 * i] + extents_[2 * i + 1] <= offset; }));
 }
 
-std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot) {
-  std::vector<TreeLevel> result;
-  for (std::uint32_t level = 0;; ++level) {
-    TreeLevel table{level, 0, std::vector<std::uint32_t>(first_slot.size())};
-    std::uint32_t* first_pair = table.first_pair.data();
+std::vector<TreeLevels> tree_levels(std::span<const std::uint32_t> first_slot) {
+  std::uint32_t most = 0;  // chunks of a segment
+  for (std::size_t s = 0; s + 1 < first_slot.size(); ++s) {
+    most = std::max(most, first_slot[s + 1] - first_slot[s]);
+  }
+  const auto height = static_cast<std::uint32_t>(most > 1 ? std::bit_width(most - 1) : 0);
+  std::vector<TreeLevels> result;
+  for (std::uint32_t level = 0; level < height; level += kLevelsAtOnce) {
+    TreeLevels table{level, std::min(kLevelsAtOnce, height - level), 0,
+                     std::vector<std::uint32_t>(first_slot.size())};
+    const std::uint64_t block = std::uint64_t{1} << (level + table.levels);  // chunks
+    std::uint32_t* first_block = table.first_block.data();
     for (std::size_t s = 0; s + 1 < first_slot.size(); ++s) {
-      *first_pair++ = table.pairs;
-      // Nodes of this level: the chunks divided by 2^level, rounded up.
+      *first_block++ = table.blocks;
       const std::uint64_t chunks = first_slot[s + 1] - first_slot[s];
-      const std::uint64_t nodes = (chunks + (std::uint64_t{1} << level) - 1) >> level;
-      table.pairs += static_cast<std::uint32_t>(nodes / 2);
+      const bool joined = chunks <= std::uint64_t{1} << level;
+      table.blocks += joined ? 0 : static_cast<std::uint32_t>((chunks + block - 1) / block);
     }
-    *first_pair = table.pairs;
-    if (table.pairs == 0) {
-      return result;
-    }
+    *first_block = table.blocks;
     result.push_back(std::move(table));
   }
+  return result;
 }
 
 }  // namespace assay::gpu_hash

@@ -12,19 +12,26 @@
 
 namespace assay::gpu_hash {
 
-// The pairs of nodes that one level of the tree joins, over all segments of a launch.
-struct TreeLevel {
-  std::uint32_t level;
-  std::uint32_t pairs;
-  // first_pair[s] is the first pair of segment s. `first_pair` has one element more than there are
-  // segments.
-  std::vector<std::uint32_t> first_pair;
+// Levels of the tree that one launch joins, over all segments. The launch works on blocks: block b
+// of a segment has the nodes b * 2^levels to (b + 1) * 2^levels - 1 of `level`, as far as there are
+// so many, and becomes one node.
+struct TreeLevels {
+  std::uint32_t level;   // the lowest one
+  std::uint32_t levels;  // how many, at most kLevelsAtOnce
+  std::uint32_t blocks;
+  // first_block[s] is the first block of segment s. `first_block` has one element more than there
+  // are segments. A segment that is a single node already has no blocks.
+  std::vector<std::uint32_t> first_block;
 };
 
-// Returns the levels of several trees, bottom first. The leaves of each tree are in consecutive
-// slots. `first_slot` has one element more than there are trees; the last element is the number of
-// all slots. The time grows with trees times levels.
-[[nodiscard]] std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot);
+// A launch of its own for each level would cost more time than its work: near the root there is
+// little of it.
+inline constexpr std::uint32_t kLevelsAtOnce = 8;
+
+// Returns the launches that join several trees, bottom first. The leaves of each tree are in
+// consecutive slots. `first_slot` has one element more than there are trees; the last element is
+// the number of all slots. The time grows with trees times launches.
+[[nodiscard]] std::vector<TreeLevels> tree_levels(std::span<const std::uint32_t> first_slot);
 
 // Collects segments until a launch is full. Not thread-safe.
 class SliceLayout {
@@ -56,8 +63,8 @@ class SliceLayout {
   // Returns the bytes of the segments, without gaps.
   [[nodiscard]] std::uint64_t payload() const { return payload_; }
 
-  // Returns the levels to compute, bottom first. The time grows with segments times levels.
-  [[nodiscard]] std::vector<TreeLevel> levels() const { return tree_levels(first_slot_); }
+  // Returns tree_levels() of its segments.
+  [[nodiscard]] std::vector<TreeLevels> levels() const { return tree_levels(first_slot_); }
 
  private:
   std::uint32_t chunk_size_;

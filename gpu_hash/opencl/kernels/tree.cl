@@ -367,22 +367,9 @@ __kernel void gather_bytes(BUFFER_PARAMETERS words_t tables, const uint at_copie
 #endif
 
 #if ASSAY_BUFFERS == 1 && !ASSAY_TAGS && !ASSAY_LEAVES_ONLY
-// One level of nodes: H(0x01 || left || right) takes the place of left. On level k the nodes of a
-// segment stand in its slots 0, 2^k, 2 * 2^k ...; a last one without neighbour stays where it is.
-// The table of pairs is to pairs what that of slots is to slots.
-__kernel void hash_nodes(__global word_t* digests, words_t tables, const uint at_first_slot,
-                         const uint at_first_pair, const uint segments, const uint pairs,
-                         const uint level, const uint one) {
-  const uint pair = (uint)get_global_id(0);
-  if (pair >= pairs) {
-    return;
-  }
-  const uint segment = find_run(tables + at_first_pair, segments, pair);
-  const uint index = pair - tables[at_first_pair + segment];
-  const ulong left = tables[at_first_slot + segment] + (((ulong)index * 2) << level);
-  const ulong right = left + (1UL << level);
-
-  const uint own = own_one(one);
+// H(0x01 || left || right), of digests in these slots, takes the place of left.
+static inline void join_nodes(__global word_t* digests, const ulong left, const ulong right,
+                              const uint one, const uint own) {
   word_t state[STATE_WORDS];
   start(state);
   const uint words = 2 * DIGEST_WORDS;
@@ -407,6 +394,28 @@ __kernel void hash_nodes(__global word_t* digests, words_t tables, const uint at
     compress(state, w, one, own);
   }
   store(digests + left * DIGEST_WORDS, state);
+}
+
+// `levels` levels of nodes from `level` on: a work-group joins 2^levels nodes of a segment to one
+// (gpu_hash/tree/slice_layout.h). On level k the nodes of a segment stand in its slots 0, 2^k,
+// 2 * 2^k ...; a last one without neighbour stays where it is. The table of blocks is to blocks
+// what that of slots is to slots. There are no more groups than blocks.
+__kernel void hash_nodes(__global word_t* digests, words_t tables, const uint at_first_slot,
+                         const uint at_first_block, const uint segments, const uint level,
+                         const uint levels, const uint one) {
+  const uint block = (uint)get_group_id(0);
+  const uint segment = find_run(tables + at_first_block, segments, block);
+  const ulong begin = (ulong)(block - tables[at_first_block + segment]) << (level + levels);
+  const ulong first = tables[at_first_slot + segment] + begin;
+  const ulong slots = tables[at_first_slot + segment + 1] - first;  // from here to the end
+  const uint own = own_one(one);
+  for (uint k = level; k < level + levels; ++k) {
+    const ulong nodes = min((slots + (1UL << k) - 1) >> k, 1UL << (level + levels - k));
+    for (ulong pair = get_local_id(0); pair < nodes / 2; pair += get_local_size(0)) {
+      join_nodes(digests, first + ((2 * pair) << k), first + ((2 * pair + 1) << k), one, own);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+  }
 }
 
 static inline word_t in_memory_order(word_t x) {

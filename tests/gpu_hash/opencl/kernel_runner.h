@@ -31,10 +31,10 @@ std::vector<Digest> run_kernels(const SliceLayout& layout, std::span<const uint>
                                                    runs.items, chunk_size, 1, digests.data(), 0);
   });
   for (const LevelTable& level : segments.levels) {
-    for_each_item(level.pairs, [&] {
-      hash_nodes(digests.data(), words, segments.at_first_slot, level.at_first_pair,
-                 segments.segments, level.pairs, level.level, 1);
-    });
+    for (current_work_item = 0; current_work_item < level.blocks; ++current_work_item) {
+      hash_nodes(digests.data(), words, segments.at_first_slot, level.at_first_block,
+                 segments.segments, level.level, level.levels, 1);
+    }
   }
   for_each_item(segments.segments, [&] {
     gather_roots(digests.data(), words, segments.at_first_slot, segments.segments, roots.data(), 0);

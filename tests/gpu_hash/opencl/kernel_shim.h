@@ -26,6 +26,10 @@ std::size_t get_global_id(uint) { return current_work_item; }
 [[maybe_unused]] std::size_t get_group_id(uint) { return current_work_item; }
 [[maybe_unused]] std::size_t get_local_id(uint) { return 0; }
 [[maybe_unused]] std::size_t get_local_size(uint) { return 1; }
+// A group is a single work-item here.
+#define CLK_GLOBAL_MEM_FENCE
+[[maybe_unused]] void barrier() {}
+[[maybe_unused]] ulong min(ulong x, ulong y) { return x < y ? x : y; }
 [[maybe_unused]] uint mul_hi(uint x, uint y) { return static_cast<uint>((ulong{x} * y) >> 32); }
 
 template <typename T>
