@@ -100,6 +100,22 @@ TEST_P(KernelHost, ChunkAndSubtreeBorders_EqualReference) {
   }
 }
 
+// Trees that one launch over nodes joins (256 chunks), and trees that need a second one, side by
+// side.
+TEST_P(KernelHost, MoreChunksThanOneLaunchJoins_EqualReference) {
+  const TreeParameters parameters{GetParam(), 4096};
+  std::vector<Bytes> objects;
+  for (const std::size_t chunks : {1U, 255U, 256U, 257U, 511U, 513U, 770U}) {
+    objects.push_back(pattern(chunks * 4096 - 1));
+  }
+  const Slice slice = make_slice(objects, 4096, 0, 64);
+  const std::vector<Digest> roots = run(GetParam(), slice, 4096);
+  ASSERT_EQ(roots.size(), objects.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    EXPECT_EQ(roots[i], reference_root(parameters, objects[i])) << objects[i].size();
+  }
+}
+
 TEST_P(KernelHost, RandomLayouts_EqualReference) {
   Random random;
   SCOPED_TRACE(random.text());

@@ -101,6 +101,23 @@ TEST_P(Resident, RandomPieces_EqualReference) {
   }
 }
 
+// Work-groups join 256 chunks at a time, so these need one launch over nodes, or two.
+TEST_P(Resident, MoreChunksThanOneLaunchJoins_EqualReference) {
+  std::vector<Region> regions;
+  std::vector<Bytes> objects;
+  for (const std::size_t chunks : {1U, 2U, 255U, 256U, 257U, 770U}) {
+    objects.push_back(pattern(chunks * 4096 - 1));
+    regions.emplace_back().pieces.emplace_back(
+        DevicePiece{upload(objects.back()), 0, objects.back().size()});
+  }
+  const auto digests = engine_->hash(regions, request(4096));
+  ASSERT_TRUE(digests.has_value()) << digests.error().detail;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    EXPECT_EQ((*digests)[i].root, reference_root(request(4096).parameters, objects[i]))
+        << objects[i].size();
+  }
+}
+
 TEST_P(Resident, Outline_IsTheOneOfHostMemory) {
   const Bytes object = pattern(300'001);
   const HashRequest wanted = request(4096, 65536);

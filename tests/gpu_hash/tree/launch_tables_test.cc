@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "gpu_hash/tree/slice_layout.h"
 #include "tests/gpu_hash/support.h"
 
 namespace assay::gpu_hash::test {
@@ -104,6 +106,38 @@ TEST(LaunchTables, WholeChunksAlone_KeepTheirRuns) {
   const RunTables tables = image.add_runs(runs, 4096);
   EXPECT_EQ(tables.runs, 2U);
   EXPECT_EQ(items_of(image, tables, 4096), wanted(runs, 4096));
+}
+
+// Joins nodes as the launches say, by their positions alone: a node is the slots that it stands
+// for.
+TEST(LaunchTables, LaunchesOverNodes_JoinEachSegmentToOneNode) {
+  const std::vector<std::uint32_t> chunks = {1, 2, 3, 255, 256, 257, 65'535, 65'536, 65'537, 1};
+  std::vector<std::uint32_t> first_slot{0};
+  for (const std::uint32_t count : chunks) {
+    first_slot.push_back(first_slot.back() + count);
+  }
+  const std::vector<TreeLevels> launches = tree_levels(first_slot);
+  ASSERT_EQ(launches.size(), 3U);
+  std::vector<std::uint32_t> width(first_slot.back(), 1);  // by slot: chunks below its node
+  std::uint32_t level = 0;
+  for (const TreeLevels& launch : launches) {
+    EXPECT_EQ(launch.level, level);
+    EXPECT_EQ(launch.first_block.back(), launch.blocks);
+    level += launch.levels;
+    for (std::size_t s = 0; s < chunks.size(); ++s) {
+      for (std::uint32_t b = launch.first_block[s]; b < launch.first_block[s + 1]; ++b) {
+        const std::uint32_t begin = (b - launch.first_block[s]) << level;
+        ASSERT_LT(begin, chunks[s]);
+        for (std::uint32_t at = begin + (1U << launch.level);
+             at < std::min(begin + (1U << level), chunks[s]); at += 1U << launch.level) {
+          width[first_slot[s] + begin] += std::exchange(width[first_slot[s] + at], 0);
+        }
+      }
+    }
+  }
+  for (std::size_t s = 0; s < chunks.size(); ++s) {
+    EXPECT_EQ(width[first_slot[s]], chunks[s]);
+  }
 }
 
 }  // namespace
