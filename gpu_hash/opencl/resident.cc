@@ -41,8 +41,7 @@ struct Batches {
 };
 
 // Batches of tags alone are few and large: one, where that is enough for all of the call, or else
-// in two queues. Each batch ends with kernels that use a part of the device only; next to another
-// process these cost a turn of the device.
+// in two queues. Each ends with kernels that use a part of the device only.
 Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
                    const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
   const std::uint64_t chunk_size = request.parameters.chunk_size;
@@ -51,11 +50,11 @@ Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
   for (const std::uint64_t size : sizes) {
     chunks += size / chunk_size + (size % chunk_size == 0 ? 0 : 1);
   }
-  const std::uint64_t tags = chunk_size / kTagBlock * kTagBytes;
-  const std::uint64_t digests = tags * digest_size(request.parameters.hash) / kTagChunk;
+  const std::uint64_t tags = chunk_size / kTagBlock * kTagBytes;  // of a chunk
+  const std::uint64_t width = tags + tags * digest_size(request.parameters.hash) / kTagChunk;
   if (work == ResidentWork::kTags && chunks > slots) {
     for (const std::uint64_t queues : {1U, 2U}) {
-      const std::uint64_t possible = std::min(all / queues / (tags + digests), kMostSlots);
+      const std::uint64_t possible = std::min(all / queues / width, kMostSlots);
       if (possible > slots && (chunks <= possible || queues == 2)) {
         return {static_cast<std::uint32_t>(std::min(chunks, possible)), queues, all / queues};
       }
@@ -491,12 +490,7 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   if (work != ResidentWork::kTags) {
     ASSAY_ASSIGN(result.digests, results.get().take());
   }
-  for (BatchScratch& one : scratch.queues) {
-    one.trim(batches.kept);
-  }
-  for (BatchPlace& one : scratch.places) {
-    one.trim();
-  }
+  scratch.trim(batches.kept);
   return result;
 }
 

@@ -58,6 +58,15 @@ Result<std::uint8_t*> BatchPlace::roots(const ClSession& session, std::uint64_t 
   return roots_.bytes().data();
 }
 
+void ResidentScratch::trim(std::uint64_t kept) {
+  for (BatchScratch& one : queues) {
+    one.trim(kept);
+  }
+  for (BatchPlace& one : places) {
+    one.trim();
+  }
+}
+
 void BatchPlace::trim() {
   batch_.clear();  // it points at memory of the caller
   if (roots_.bytes().size() > kKeptHostBytes) {

@@ -71,6 +71,9 @@ inline constexpr std::size_t kBatchesAhead = 2 * kBatchQueues;
 struct ResidentScratch {
   std::array<BatchScratch, kBatchQueues> queues{};
   std::array<BatchPlace, kBatchesAhead> places{};
+
+  // Trims all of them. No work may be in flight.
+  void trim(std::uint64_t kept);
 };
 
 }  // namespace assay::gpu_hash
