@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/reappraiser.h"
 
+#include <algorithm>
+
 #include "server/service/nodes/reappraise.h"
 
 namespace assay::server {
@@ -8,6 +10,8 @@ namespace {
 
 // Small, so that other writes come in between and a stop is heard.
 constexpr std::size_t kBatch = 16;
+// What a busy verifier leaves stale comes first each time: others lie behind it.
+constexpr std::size_t kLargestBatch = 1'000;
 constexpr std::chrono::seconds kPause{5};
 
 }  // namespace
@@ -30,8 +34,13 @@ void Reappraiser::wake() {
 
 bool Reappraiser::catch_up(const std::stop_token& stop) {
   std::size_t total = 0;
+  std::size_t batch = kBatch;
   while (!stop.stop_requested()) {
-    const auto done = reappraise(services_, kBatch);
+    const auto done = reappraise(services_, batch);
+    if (!done && batch < kLargestBatch) {
+      batch = std::min(8 * batch, kLargestBatch);
+      continue;
+    }
     if (!done) {
       log_.error("reappraisal", {{"error", to_string(done.error())}});
       return false;
