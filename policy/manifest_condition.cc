@@ -46,7 +46,7 @@ const ManifestFact* own_manifest(const JudgedFacts& facts) {
     if (other->parameters != first->parameters || other->objects != first->objects) {
       return nullptr;
     }
-    standing = standing == nullptr && !other->statement.withdrawn ? other : standing;
+    standing = standing == nullptr && !is_withdrawn(other->statement) ? other : standing;
   }
   return standing;
 }
@@ -56,7 +56,7 @@ Reason without_manifest(const JudgedFacts& facts) {
   const bool withdrawn =
       !facts.own_manifests.empty() &&
       std::all_of(facts.own_manifests.begin(), facts.own_manifests.end(),
-                  [](const ManifestFact* one) { return one->statement.withdrawn.has_value(); });
+                  [](const ManifestFact* one) { return is_withdrawn(one->statement); });
   return withdrawn ? Reason::kStatementWithdrawn : Reason::kConditionUndecided;
 }
 

@@ -121,9 +121,7 @@ std::vector<const JudgedStatement*> deciding(const StatementCondition& condition
       all.push_back(&facts.statements[i]);
     }
   }
-  if (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
-    all.erase(all.begin(), all.end() - 1);
-  }
+  keep_latest(condition, true, all);
   return all;
 }
 

@@ -82,4 +82,24 @@ bool has_considered_signer(const StatementCondition& condition, const JudgedStat
       });
 }
 
+void keep_latest(const StatementCondition& condition, bool rejected,
+                 std::vector<const JudgedStatement*>& statements) {
+  if (condition.quantifier != Quantifier::kLatest || statements.empty()) {
+    return;
+  }
+  const JudgedStatement* latest = nullptr;
+  Timestamp last = Timestamp::min();
+  for (const JudgedStatement* statement : statements) {
+    for (const JudgedSigner& signer : statement->signers) {
+      const bool asked = (rejected || signer.state != SignerState::kRejected) &&
+                         is_considered(condition, signer.identity);
+      if (asked && signer.signed_at >= last) {
+        last = signer.signed_at;
+        latest = statement;
+      }
+    }
+  }
+  statements = {latest == nullptr ? statements.back() : latest};
+}
+
 }  // namespace assay::policy

@@ -25,4 +25,11 @@ struct Excluded {
 [[nodiscard]] bool has_considered_signer(const StatementCondition& condition,
                                          const JudgedStatement& statement);
 
+// With the quantifier latest, keeps that statement alone which a considered identity signed last;
+// of several, the last one in `statements`. When a statement was first pushed does not matter:
+// somebody else may have pushed the same bytes before. `rejected`: signatures that do not count
+// are looked at as well.
+void keep_latest(const StatementCondition& condition, bool rejected,
+                 std::vector<const JudgedStatement*>& statements);
+
 }  // namespace assay::policy

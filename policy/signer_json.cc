@@ -61,7 +61,11 @@ Json to_json(const SignerFact& signer) {
 Json to_json(const WithdrawnFact& withdrawn) {
   std::vector<std::string> by = withdrawn.by;
   std::sort(by.begin(), by.end());
-  return {{"reason", withdrawn.reason}, {"since", to_rfc3339(withdrawn.since)}, {"by", by}};
+  Json json = {{"reason", withdrawn.reason}, {"since", to_rfc3339(withdrawn.since)}, {"by", by}};
+  if (!withdrawn.whole) {
+    json["signers_only"] = true;
+  }
+  return json;
 }
 
 Result<Revocation> revocation_from_json(const Json& json, const std::string& where) {
@@ -105,12 +109,16 @@ Result<SignerFact> signer_from_json(const Json& json, const std::string& where) 
 }
 
 Result<WithdrawnFact> withdrawn_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"reason", "since", "by"}));
+  ASSAY_TRY(check_members(json, where, {"reason", "since", "by", "signers_only"}));
   const Reader in{json, where};
   WithdrawnFact withdrawn;
   ASSAY_ASSIGN(withdrawn.reason, in.text("reason"));
   ASSAY_ASSIGN(withdrawn.since, in.time("since"));
   ASSAY_ASSIGN(withdrawn.by, in.list<std::string>("by", text_of));
+  if (json.contains("signers_only")) {
+    ASSAY_ASSIGN(const bool signers_only, in.flag("signers_only"));
+    withdrawn.whole = !signers_only;
+  }
   return withdrawn;
 }
 

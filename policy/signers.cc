@@ -29,16 +29,20 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
 }
 
 JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
-  return judged.state == SignerState::kCounts && signed_at > now
-             ? JudgedSigner{judged.identity, SignerState::kUndecided, Reason::kConditionUndecided}
-             : judged;
+  judged.signed_at = signed_at;
+  if (judged.state == SignerState::kCounts && signed_at > now) {
+    judged.state = SignerState::kUndecided;
+    judged.code = Reason::kConditionUndecided;
+  }
+  return judged;
 }
 
-// Whoever signed a statement that was withdrawn stands behind it no more.
 JudgedSigner unless_withdrawn(JudgedSigner judged, const StatementFact& statement) {
-  return statement.withdrawn
-             ? JudgedSigner{judged.identity, SignerState::kRejected, Reason::kStatementWithdrawn}
-             : judged;
+  if (took_back(statement, judged.identity)) {
+    judged.state = SignerState::kRejected;
+    judged.code = Reason::kStatementWithdrawn;
+  }
+  return judged;
 }
 
 // One signature stands for all that are alike.

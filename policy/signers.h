@@ -35,6 +35,7 @@ struct JudgedSigner {
   std::string_view identity;
   SignerState state;
   Reason code;  // why the signature does not count; meaningless for kCounts
+  Timestamp signed_at{};
 };
 
 struct JudgedStatement {

@@ -184,9 +184,7 @@ Candidates candidates_of(const StatementCondition& condition, const JudgedFacts&
       candidates.withdrawn.push_back(&statement);
     }
   }
-  if (condition.quantifier == Quantifier::kLatest && candidates.list.size() > 1) {
-    candidates.list.erase(candidates.list.begin(), candidates.list.end() - 1);
-  }
+  keep_latest(condition, false, candidates.list);
   return candidates;
 }
 

@@ -9,11 +9,13 @@
 
 namespace assay::policy {
 
-// Says that a statement was withdrawn (schemas/withdrawal.h). Such a statement never counts.
+// Says that a statement was withdrawn (schemas/withdrawal.h): its signatures, or those of the
+// identities in `by`, never count.
 struct WithdrawnFact {
   std::string reason;  // one of kWithdrawalReasons
   Timestamp since;
   std::vector<std::string> by;  // identities that withdrew it; any order
+  bool whole = true;            // for everybody who signed it; false: only for those in `by`
 };
 
 }  // namespace assay::policy

@@ -198,10 +198,18 @@ void Governance::revoke_node(const std::string& name, const Revocation& revocati
 }
 
 Status Governance::put_withdrawal(const Withdrawn& withdrawn) {
-  return withdrawn_.emplace(withdrawn.statement, withdrawn).second
-             ? Status()
-             : fail(ErrorCode::kConflict, "the statement is withdrawn already",
-                    withdrawn.statement.text());
+  const auto [place, added] = withdrawn_.emplace(withdrawn.statement, withdrawn);
+  const Withdrawn& before = place->second;
+  // Of several signers each withdraws for himself; two operators do so for all.
+  const bool more = !before.by_operators &&
+                    (withdrawn.by_operators || (withdrawn.by.size() > before.by.size() &&
+                                                std::ranges::includes(withdrawn.by, before.by)));
+  if (!added && !more) {
+    return fail(ErrorCode::kConflict, "the statement is withdrawn already",
+                withdrawn.statement.text());
+  }
+  place->second = withdrawn;
+  return {};
 }
 
 Result<TrustedKey> Governance::key(const KeyId& id) const {

@@ -311,8 +311,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
-  // Records that a statement is withdrawn. Errors: conflict when it is withdrawn already; not-found
-  // when there is no such statement.
+  // Records that a statement is withdrawn. Takes the place of what is recorded of it when
+  // `withdrawn` is by more signers, those before among them, or by operators. Errors: conflict when
+  // it is not; not-found when there is no such statement.
   [[nodiscard]] virtual Status put_withdrawal(const Withdrawn& withdrawn) = 0;
   // Stores the epochs. Errors: trust-sequence when an epoch would become smaller.
   [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;

@@ -38,7 +38,11 @@ bool flag(const Json& json, const char* name) {
   return found != json.end() && found->is_boolean() && found->get<bool>();
 }
 
-bool is_withdrawn(const Json& statement) { return statement.contains("withdrawn"); }
+// Nobody stands behind it any more.
+bool is_withdrawn(const Json& statement) {
+  const auto withdrawn = statement.find("withdrawn");
+  return withdrawn != statement.end() && !withdrawn->value("standing", false);
+}
 
 // "trainer@acme.example (revoked), helper@acme.example"; sets `alarm` when a key is revoked.
 std::string signers_of(const Json& statement, bool& alarm) {

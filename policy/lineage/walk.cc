@@ -58,7 +58,10 @@ class Walker {
   };
 
   bool is_left_out(const StatementFact& fact) const {
-    return fact.withdrawn && withdrawn_ == Withdrawn::kLeftOut;
+    return withdrawn_ == Withdrawn::kLeftOut && is_withdrawn(fact);
+  }
+  bool is_left_out(const StatementFact& fact, const SignerFact& signer) const {
+    return withdrawn_ == Withdrawn::kLeftOut && took_back(fact, signer.key.identity);
   }
 
   // Whether those signers of a manifest meet the policy's demands who may publish under its own
@@ -71,7 +74,8 @@ class Walker {
     }
     std::vector<JudgedSigner> signers;
     for (const SignerFact& signer : statement.fact.signers) {
-      const bool granted = may_publish(signer, statement.subjects.front().names.front()) &&
+      const bool granted = !is_left_out(statement.fact, signer) &&
+                           may_publish(signer, statement.subjects.front().names.front()) &&
                            std::all_of(names.begin(), names.end(), [&](std::string_view name) {
                              return may_publish(signer, name);
                            });
@@ -364,7 +368,7 @@ class Walker {
       if (one.state != SignerState::kRejected && !covers(signer, context, s, node)) {
         one = {one.identity, SignerState::kRejected, Reason::kRoleNotGranted};
       }
-      if (is_left_out(fact)) {
+      if (is_left_out(fact, signer)) {
         one = {one.identity, SignerState::kRejected, Reason::kStatementWithdrawn};
       }
       judged.push_back(one);

@@ -50,7 +50,8 @@ Json statement_json(const policy::LineageStatement& statement) {
   if (fact.withdrawn) {
     json["withdrawn"] = {{"reason", fact.withdrawn->reason},
                          {"since", to_rfc3339(fact.withdrawn->since)},
-                         {"by", fact.withdrawn->by}};
+                         {"by", fact.withdrawn->by},
+                         {"standing", !policy::is_withdrawn(fact)}};
   }
   for (const policy::StageEvidenceFact& piece : fact.evidence) {
     json["evidence"].push_back({{"key_id", piece.key.text()},

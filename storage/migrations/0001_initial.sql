@@ -299,6 +299,9 @@ BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER withdrawals_keep_update BEFORE UPDATE ON withdrawals
+WHEN NEW.statement <> OLD.statement OR json_extract(OLD.body, '$.by_operators')
+  OR NOT (json_extract(NEW.body, '$.by_operators')
+    OR json_array_length(NEW.body, '$.by') > json_array_length(OLD.body, '$.by'))
 BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
 CREATE TRIGGER withdrawals_keep_delete BEFORE DELETE ON withdrawals
 BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;

@@ -217,7 +217,7 @@ Result<std::vector<Withdrawn>> load_withdrawals(Connection& connection) {
 
 Status put_withdrawal(Connection& connection, const Withdrawn& withdrawn) {
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(withdrawn)));
-  return connection.query(Sql::kWithdrawalInsert).bind(withdrawn.statement).bind(body).run();
+  return connection.query(Sql::kWithdrawalPut).bind(withdrawn.statement).bind(body).run();
 }
 
 Result<Epochs> load_epochs(Connection& connection) {

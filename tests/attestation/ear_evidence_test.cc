@@ -83,7 +83,7 @@ TEST(EarEvidenceType, Accepted_StandsOnTheKeySetAndNoVendor) {
   EXPECT_EQ(appraised.anchor, Anchor::key_set(sha256(as_bytes(keys))));
   EXPECT_FALSE(appraised.anchor_is_vendor);
   EXPECT_EQ(appraised.tcb_status, "affirming");
-  EXPECT_EQ(appraised.platform, "00ff");
+  EXPECT_EQ(appraised.platform, plugin_platform("ear", Bytes{0x00, 0xff}));
   EXPECT_TRUE(appraised.has_reference_values);
   EXPECT_EQ(appraised.trustworthiness, (Trustworthiness{0, 0, 3, 2, 0}));
   EXPECT_EQ(appraised.valid_until, at("2026-03-01T12:05:00Z"));

@@ -143,14 +143,14 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(figures.floor_percent(107.4e9, 2, None), 1.167, delta=0.001)
 
     def test_bars_are_those_of_the_plan_that_is_asked_for(self):
-        self.assertEqual(figures.bars_of("decode", 2.0, 8, False, False, 1.2), (1.5, 1.15))
-        self.assertEqual(figures.bars_of("products", 2.0, 8, False, False, 1.2), (2.5, 1.30))
-        self.assertEqual(figures.bars_of("decode", 2.0, 8, True, True, 1.2), (0.5, 1.02))
-        self.assertEqual(figures.bars_of("decode", 2.0, 8, True, False, 1.2), (1.6, None))
-        self.assertEqual(figures.bars_of("decode", 4.0, 8, False, False, 1.2), (None, None))
+        self.assertEqual(figures.bars_of("decode", *figures.PLAN, False, False, 1.2), (1.5, 1.15))
+        self.assertEqual(figures.bars_of("products", *figures.PLAN, False, False, 1.2), (2.5, 1.30))
+        self.assertEqual(figures.bars_of("decode", *figures.PLAN, True, True, 1.2), (0.5, 1.02))
+        self.assertEqual(figures.bars_of("decode", *figures.PLAN, True, False, 1.2), (1.6, None))
+        self.assertEqual(figures.bars_of("decode", 4.0, 9, False, False, 1.2), (None, None))
 
     def test_a_missed_bar_is_said(self):
-        figures.add_watch(self.report, 107.4e9, steps(98, 11), [steps(100, 10)] * 2, "decode", 2.0, 8)
+        figures.add_watch(self.report, 107.4e9, steps(98, 11), [steps(100, 10)] * 2, "decode", *figures.PLAN)
         lost, slow = self.stored()["figures"]
         self.assertEqual((lost["value"], lost["bar"], lost["reached"]), (2.0, 1.5, False))
         self.assertEqual((slow["value"], slow["reached"]), (1.1, True))

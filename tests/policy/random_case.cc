@@ -54,7 +54,7 @@ std::optional<WithdrawnFact> RandomCase::withdrawn() {
   std::optional<WithdrawnFact> withdrawn;
   std::swap(engine_, names_engine_);
   if (wrong_in(8)) {
-    withdrawn = WithdrawnFact{"other", from_now(-60), {pick(Names{"ann", "olga"})}};
+    withdrawn = WithdrawnFact{"other", from_now(-60), {pick(Names{"ann", "olga"})}, one_in(2)};
   }
   std::swap(engine_, names_engine_);
   return withdrawn;
@@ -79,6 +79,11 @@ StatementFact RandomCase::statement(std::uint64_t number) {
   for (std::size_t i = below(3) + (one_in(2) ? 1U : 0U); i > 0; --i) {
     fact.signers.push_back(signed_by(false, at));
   }
+  std::swap(engine_, names_engine_);
+  for (SignerFact& signer : fact.signers) {  // added later
+    signer.signed_at = one_in(4) ? std::max(at, pick(std::vector{from_now(-30), now()})) : at;
+  }
+  std::swap(engine_, names_engine_);
   fact.evidence = random_evidence(evidence_engine_, fact, options_.honest);
   return fact;
 }

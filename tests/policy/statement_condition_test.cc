@@ -117,6 +117,38 @@ TEST(StatementCondition, Latest_IsByLogIndexNotByPlace) {
   expect(judge_alone(accurate(Quantifier::kLatest), facts), Outcome::kPass, std::nullopt);
 }
 
+// Somebody who is not asked pushed the refusal first. Whoever is asked accepted, and refuses now.
+TEST(StatementCondition, Latest_IsWhatWasSignedLast_WhoeverPushedItFirst) {
+  Facts facts = evaluated({0.1, 0.9});
+  const SignerFact asked = facts.statements.back().signers.front();
+  StatementFact& refusal = facts.statements.front();
+  refusal.signers = {{signer("other", "mallory"), asked.signed_at - std::chrono::seconds(60)}};
+  StatementCondition condition = accurate(Quantifier::kLatest);
+  condition.considered = {asked.key.identity};
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+  refusal.signers.push_back({asked.key, asked.signed_at + std::chrono::seconds(1)});
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kPredicateMismatch);
+  refusal.signers.back().key = revoked(asked.key, now());
+  facts.statements.back().signers = {{signer("eve-2", "eve"), asked.signed_at}};
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, WithdrawnByOne_IsStillSaidByTheOther) {
+  Facts facts = evaluated({0.1});
+  StatementFact& refusal = facts.statements.front();
+  const std::string first = refusal.signers.front().key.identity;
+  refusal.signers.push_back({signer("other", "other"), refusal.signers.front().signed_at});
+  refusal.withdrawn = WithdrawnFact{"other", now(), {first}, false};
+  expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kFail,
+         Reason::kPredicateMismatch);
+  refusal.withdrawn->by.push_back("other");
+  expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kFail,
+         Reason::kStatementWithdrawn);
+  refusal.withdrawn = WithdrawnFact{"other", now(), {"olga"}, true};
+  expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kFail,
+         Reason::kStatementWithdrawn);
+}
+
 TEST(StatementCondition, Latest_PassesOverWithdrawnStatements) {
   Facts facts = evaluated({0.9, 0.1});
   facts.statements.back().signers.front().key = revoked(signer("x", "eve"), now());

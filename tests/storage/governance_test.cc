@@ -131,10 +131,21 @@ TEST_F(GovernanceTest, Withdrawal_IsKept) {
     id = withdraw_one(*store);
     EXPECT_EQ(store->snapshot().value()->withdrawal(*id)->value().by,
               (std::vector<std::string>{"eva"}));
-    const auto again = store->write([&](Transaction& t) {
-      return t.put_withdrawal({*id, "other", "again", t.now(), t.now(), {"olga"}, true});
-    });
-    EXPECT_EQ(again.error().code, ErrorCode::kConflict) << "nothing changes a withdrawal";
+    const auto again = [&](const std::vector<std::string>& by, bool by_operators) {
+      const auto done = store->write([&](Transaction& t) -> Status {
+        ASSAY_TRY(t.put_withdrawal({*id, "other", "again", t.now(), t.now(), by, by_operators}));
+        ASSAY_TRY(t.append(make_record("statement.withdrawn")));
+        return {};
+      });
+      return done ? std::string("ok") : std::string(info(done.error().code).code);
+    };
+    EXPECT_EQ(again({"eva"}, false), "conflict");
+    EXPECT_EQ(again({"adam", "bob"}, false), "conflict") << "eva's does not go away";
+    EXPECT_EQ(again({"adam", "eva"}, false), "ok") << "more signers withdraw";
+    EXPECT_EQ(again({"adam", "eva"}, false), "conflict");
+    EXPECT_EQ(again({"olga"}, true), "ok") << "operators withdraw for everybody";
+    EXPECT_EQ(again({"adam", "eva", "olga"}, false), "conflict");
+    EXPECT_EQ(again({"olga", "omar"}, true), "conflict");
     const auto unknown = store->write([&](Transaction& t) {
       return t.put_withdrawal(
           {StatementId(digest_of("none")), "other", "x", t.now(), t.now(), {"olga"}, true});
@@ -143,7 +154,8 @@ TEST_F(GovernanceTest, Withdrawal_IsKept) {
   }
   const auto store = open().value();
   EXPECT_EQ(store->snapshot().value()->withdrawals()->size(), 1U);
-  EXPECT_EQ(store->snapshot().value()->withdrawal(*id)->value().text, "wrong");
+  EXPECT_EQ(store->snapshot().value()->withdrawal(*id)->value().text, "again");
+  EXPECT_TRUE(store->snapshot().value()->withdrawal(*id)->value().by_operators);
   EXPECT_FALSE(store->snapshot().value()->withdrawal(StatementId(digest_of("none"))).value());
 }
 

@@ -116,11 +116,30 @@ struct Case {
     return {KeyPurpose::kPublisher, "", std::string(kPlacementPredicateType), placement.name};
   }
 
+  // Of what one signer withdrew the others may still stand behind it.
+  static bool taken_back(const StatementFact& statement, const SignerFact& signer) {
+    if (!statement.withdrawn) {
+      return false;
+    }
+    const auto& by = statement.withdrawn->by;
+    return statement.withdrawn->whole || std::count(by.begin(), by.end(), signer.key.identity) > 0;
+  }
+  static bool taken_back(const StatementFact& statement) {
+    if (!statement.withdrawn) {
+      return false;
+    }
+    bool all = true;
+    for (const SignerFact& signer : statement.signers) {
+      all = all && taken_back(statement, signer);
+    }
+    return all || statement.withdrawn->whole;
+  }
+
   // Of a manifest or a placement. What was withdrawn nobody stands behind.
   template <typename Fact>
   [[nodiscard]] Truth counts_on(const SignerFact& signer, const Fact& fact,
                                 std::optional<Reason>* why = nullptr) const {
-    if (!fact.statement.withdrawn) {
+    if (!taken_back(fact.statement, signer)) {
       return counts(signer, publisher_of(fact), why);
     }
     if (why != nullptr) {
@@ -176,7 +195,7 @@ struct Case {
 
   [[nodiscard]] Truth counts(const SignerFact& signer, const StatementFact& statement) const {
     Truth best = Truth::kNo;
-    if (statement.withdrawn) {
+    if (taken_back(statement, signer)) {
       return best;
     }
     for (const std::string& name : names()) {
@@ -195,6 +214,8 @@ struct Case {
   // --- conditions
   [[nodiscard]] Answer judge(const ManifestCondition& condition) const;
   [[nodiscard]] Answer judge(const StatementCondition& condition) const;
+  [[nodiscard]] Timestamp last_said(const StatementCondition& condition,
+                                    const StatementFact& statement, bool counted) const;
   [[nodiscard]] std::vector<StatementFact> asked_about(const StatementCondition& condition) const;
   [[nodiscard]] Truth as_required(const StatementCondition& condition,
                                   const StatementFact& statement) const;

@@ -146,7 +146,19 @@ Reason Case::why_none(const StatementCondition& condition) const {
                                                           : Reason::kStatementMissing;
 }
 
-// In log order; with `latest` the last one.
+// When somebody whom the condition considers last put a name below the statement.
+Timestamp Case::last_said(const StatementCondition& condition, const StatementFact& statement,
+                          bool counted) const {
+  Timestamp last = Timestamp::min();
+  for (const SignerFact& signer : statement.signers) {
+    if (is_named(condition, signer) && (!counted || counts(signer, statement) != Truth::kNo)) {
+      last = std::max(last, signer.signed_at);
+    }
+  }
+  return last;
+}
+
+// In log order; with `latest` the one that was signed last.
 std::vector<StatementFact> Case::asked_about(const StatementCondition& condition) const {
   std::vector<StatementFact> statements;
   for (const StatementFact& statement : facts.statements) {
@@ -163,6 +175,9 @@ std::vector<StatementFact> Case::asked_about(const StatementCondition& condition
   std::sort(statements.begin(), statements.end(),
             [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
   if (condition.quantifier == Quantifier::kLatest && !statements.empty()) {
+    std::stable_sort(statements.begin(), statements.end(), [&](const auto& a, const auto& b) {
+      return last_said(condition, a, true) < last_said(condition, b, true);
+    });
     statements = {statements.back()};
   }
   return statements;
@@ -246,7 +261,7 @@ Reason Case::why_unbound() const {
   bool standing = false;
   for (const ManifestFact& manifest : facts.manifests) {
     if (facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash) {
-      (manifest.statement.withdrawn ? withdrawn : standing) = true;
+      (taken_back(manifest.statement) ? withdrawn : standing) = true;
     }
   }
   return withdrawn && !standing ? Reason::kStatementWithdrawn : Reason::kConditionUndecided;
@@ -294,7 +309,7 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
 
 Reason Case::why_not(const SignerFact& signer, const StatementFact& statement) const {
   std::optional<Reason> why;
-  if (statement.withdrawn) {
+  if (taken_back(statement, signer)) {
     return Reason::kStatementWithdrawn;
   }
   for (const std::string& name : names()) {
@@ -362,8 +377,12 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
       all[statement.log_index] = &statement;
     }
   }
-  while (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
-    all.erase(all.begin());
+  if (condition.quantifier == Quantifier::kLatest && !all.empty()) {
+    const auto last = std::max_element(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+      return std::pair(last_said(condition, *a.second, false), a.first) <
+             std::pair(last_said(condition, *b.second, false), b.first);
+    });
+    all = {*last};
   }
   const Others excluded = others_of(condition.signers);
   std::set<std::string> against;

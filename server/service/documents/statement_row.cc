@@ -153,7 +153,8 @@ Result<std::optional<policy::WithdrawnFact>> withdrawn_fact(storage::Snapshot& s
   if (!withdrawn) {
     return std::nullopt;
   }
-  return policy::WithdrawnFact{withdrawn->reason, withdrawn->since, withdrawn->by};
+  return policy::WithdrawnFact{withdrawn->reason, withdrawn->since, withdrawn->by,
+                               withdrawn->by_operators};
 }
 
 Result<std::string> stage_of(const Statement& statement) {

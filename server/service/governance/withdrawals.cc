@@ -51,28 +51,28 @@ bool could_sign(const TrustedKey& key, const std::vector<SigningContext>& contex
   });
 }
 
-// Identities whose signatures came with the first envelope, and counted.
-Result<std::set<std::string>> authors_of(storage::Snapshot& snapshot,
+// Identities whose signatures on the statement counted.
+Result<std::set<std::string>> signers_of(storage::Snapshot& snapshot,
                                          const storage::StatementRow& row,
                                          const std::vector<SigningContext>& contexts) {
-  std::set<std::string> authors;
+  std::set<std::string> signers;
   for (const storage::SignerRow& signer : row.signers) {
     ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
-    if (signer.log_index == row.log_index && could_sign(key, contexts, signer.signed_at)) {
-      authors.insert(key.identity);
+    if (could_sign(key, contexts, signer.signed_at)) {
+      signers.insert(key.identity);
     }
   }
-  return authors;
+  return signers;
 }
 
-// The authors who withdraw the statement, ascending; at least one.
+// The signers who withdraw the statement, ascending; at least one.
 Result<std::vector<std::string>> withdrawing(storage::Snapshot& snapshot,
                                              const VerifiedEnvelope& verified,
                                              const storage::StatementRow& row) {
   ASSAY_ASSIGN(const auto contexts, contexts_of(snapshot, row));
-  ASSAY_ASSIGN(const auto authors, authors_of(snapshot, row, contexts));
+  ASSAY_ASSIGN(const auto signers, signers_of(snapshot, row, contexts));
   Signatures signatures = verified.signatures;
-  std::erase_if(signatures, [&](const auto& one) { return !authors.contains(one.key.identity); });
+  std::erase_if(signatures, [&](const auto& one) { return !signers.contains(one.key.identity); });
   if (signatures.empty()) {
     return fail(ErrorCode::kRoleNotGranted,
                 "only who signed the statement withdraws it; two operators can do so by a change "
@@ -140,6 +140,11 @@ Result<Withdrawn> put_withdrawal(storage::Transaction& transaction, const Withdr
     return fail(ErrorCode::kPredicateTypeUnknown,
                 "a policy is not withdrawn: take it out of force by an approval", "/statement");
   }
+  ASSAY_ASSIGN(const auto before, transaction.withdrawal(withdrawal.statement));
+  std::set<std::string> all(by.begin(), by.end());
+  if (before && !before->by_operators && !by_operators) {
+    all.insert(before->by.begin(), before->by.end());
+  }
   const Timestamp now = transaction.now();
   if (withdrawal.since && *withdrawal.since > now) {
     return fail(ErrorCode::kInvalidParameter, "a withdrawal cannot begin in the future", "/since");
@@ -149,7 +154,7 @@ Result<Withdrawn> put_withdrawal(storage::Transaction& transaction, const Withdr
                       withdrawal.text,
                       withdrawal.since.value_or(now),
                       now,
-                      by,
+                      {all.begin(), all.end()},
                       by_operators};
   ASSAY_TRY(transaction.put_withdrawal(withdrawn));
   return withdrawn;

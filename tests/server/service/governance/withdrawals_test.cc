@@ -134,8 +134,9 @@ TEST_F(Withdrawals, NobodyElse_WithdrawsAStatement) {
   EXPECT_TRUE(allowed());
 }
 
-// Anybody may add a signature to what is stored; that makes nobody its author.
-TEST_F(Withdrawals, WhoAddedASignatureLater_DoesNotWithdrawIt) {
+// Anybody may add a signature to what is stored. Whoever came first or later takes back his own:
+// what somebody else said stays said.
+TEST_F(Withdrawals, OneOfTwoSigners_WithdrawsForHimselfAlone) {
   const TestKey late = make_key(KeyPurpose::kSigner, "late", {role("evaluate")});
   trust(AddKey{late.record});
   const auto row = rows_.at("evaluate");
@@ -145,10 +146,34 @@ TEST_F(Withdrawals, WhoAddedASignatureLater_DoesNotWithdrawIt) {
       *services_, envelope(parsed.payload_type, as_text(parsed.payload), {&late}), actor_);
   ASSERT_TRUE(added) << to_string(added.error());
   ASSERT_EQ(added->row.signers.size(), 2U);
-  EXPECT_EQ(refusal(withdraw(row.id, {&late})), ErrorCode::kRoleNotGranted);
+  ASSERT_TRUE(withdraw(row.id, {&late}));
   EXPECT_TRUE(allowed());
-  EXPECT_TRUE(withdraw(row.id, {&late, &evaluator_}));
+  EXPECT_EQ(refusal(withdraw(row.id, {&late})), ErrorCode::kConflict);
+  const auto both = withdraw(row.id, {&evaluator_});
+  ASSERT_TRUE(both) << to_string(both.error());
+  EXPECT_EQ(both->withdrawn.by, (std::vector<std::string>{"eva", "late"}));
   EXPECT_TRUE(denied_as_withdrawn());
+  reopen();
+  EXPECT_TRUE(denied_as_withdrawn());
+}
+
+TEST_F(Withdrawals, FirstOfTwoSigners_TakesNothingFromTheOther) {
+  const TestKey late = make_key(KeyPurpose::kSigner, "late", {role("evaluate")});
+  trust(AddKey{late.record});
+  const auto row = rows_.at("evaluate");
+  const auto stored = store_->snapshot().value()->document(row.envelopes.front()).value();
+  const auto parsed = attestation::parse_envelope(stored.bytes).value();
+  ASSERT_TRUE(accept_attestation(
+      *services_, envelope(parsed.payload_type, as_text(parsed.payload), {&late}), actor_));
+  ASSERT_TRUE(withdraw(row.id, {&evaluator_}));
+  EXPECT_TRUE(allowed());
+  const Decision before = decided();
+  trust(WithdrawStatement{{row.id, "other", "for everybody", {}}});
+  EXPECT_TRUE(denied_as_withdrawn());
+  const auto again = replay(*services_, before.id);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(again->reproduced);
+  EXPECT_TRUE(again->verdict.allowed);
 }
 
 TEST_F(Withdrawals, RevokedKey_WithdrawsNothing_ButAnotherOfItsHolderDoes) {
