@@ -70,6 +70,10 @@ struct LineageLimits {
   std::size_t depth = 64;  // steps from the artifact
   std::size_t digests = 20'000;
   std::size_t statements = 20'000;
+  // Edges of statements that have more than 64: each subject with each digest that went in. One
+  // statement of 700 subjects and 1,024 inputs has as many as a long lineage, so the other limits
+  // do not bound them.
+  std::size_t edges = 400'000;
 };
 
 // What the statements of one key that were left out of a lineage call one digest. They cannot count
@@ -101,8 +105,8 @@ class Lineage {
   using Statements = std::vector<std::shared_ptr<const LineageStatement>>;
 
   // Makes the lineage of `start`, a digest, from statements in any order, each once. `reached`
-  // names the limits ("depth", "digests", "statements") at which the search for them ended, and
-  // `rest` says what is missing; without LineageRest::cut it may be anything.
+  // names the limits ("depth", "digests", "edges", "statements") at which the search for them ended,
+  // and `rest` says what is missing; without LineageRest::cut it may be anything.
   [[nodiscard]] static std::shared_ptr<const Lineage> make(std::string start, Statements statements,
                                                            std::vector<std::string> reached = {},
                                                            LineageRest rest = {});

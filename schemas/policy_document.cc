@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxLevels = 32;
 constexpr std::size_t kMaxConditions = 1024;
+constexpr std::size_t kMaxPatterns = 1024;
 
 template <typename E, std::size_t N>
 using Names = std::array<std::pair<E, std::string_view>, N>;
@@ -64,6 +65,7 @@ class Reader {
                              std::size_t level);
 
   std::set<std::string> ids_;
+  std::size_t patterns_ = 0;
 };
 
 std::unexpected<Error> invalid(std::string why, std::string where) {
@@ -75,6 +77,17 @@ SignerRequirement read_signers(const Json& json) {
   const Json& signers = members::child(json, "signers", none);
   return {members::number(signers, "at_least", 1), members::texts(signers, "identities"),
           members::texts(signers, "none_of")};
+}
+
+// How many patterns these tests compile. Each takes milliseconds, and up to Pattern::kMaxMemory.
+std::size_t patterns_in(const Json& tests) {
+  const Json none = Json::array();
+  std::size_t patterns = 0;
+  for (const Json& test : tests) {
+    patterns += members::text(test, "op") == "matches" ? 1U : 0U;
+    patterns += patterns_in(members::child(test, "where", none));
+  }
+  return patterns;
 }
 
 Result<StatementCondition> read_statement(const Json& json, const std::string& where) {
@@ -190,6 +203,11 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     return Condition{std::move(id), ManifestCondition{read_signers(*kind)}};
   }
   if (const auto kind = json.find("statement"); kind != json.end()) {
+    const Json none = Json::array();
+    patterns_ += patterns_in(members::child(*kind, "where", none));
+    if (patterns_ > kMaxPatterns) {
+      return invalid("a policy has at most 1024 tests with `matches`", where + "/statement/where");
+    }
     ASSAY_ASSIGN(StatementCondition statement, read_statement(*kind, where + "/statement"));
     return Condition{std::move(id), std::move(statement)};
   }

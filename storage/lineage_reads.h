@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "storage/store.h"
@@ -21,6 +22,11 @@ class LineageReads {
   // least `version`, in the order of the changes, one for each change, at most `limit`.
   [[nodiscard]] virtual Result<std::vector<LeafIndex>> changes_since(std::uint64_t version,
                                                                      std::size_t limit) = 0;
+  // Returns the log indices of the statements that have the digest as a subject, or as an input,
+  // ascending, distinct. Statements that are not acknowledged yet are among them. Reads only an
+  // index: the caller must check each statement itself.
+  [[nodiscard]] virtual Result<std::vector<LeafIndex>> about(const std::string& digest) = 0;
+  [[nodiscard]] virtual Result<std::vector<LeafIndex>> from(const std::string& digest) = 0;
   // Returns a counter that rises whenever stored evidence becomes stale.
   [[nodiscard]] virtual Result<std::uint64_t> evidence_generation() = 0;
 };

@@ -22,6 +22,21 @@ bool may_join(const LineageStatement& manifest) {
                        [](const LineageSubject& one) { return is_tree(one.digest); }) == 1;
 }
 
+// What the statement adds to the work of those who walk the lineage: itself for each subject, and
+// each digest that went in. The limit on statements bounds narrow ones, so that wide ones of
+// strangers take nothing from them.
+std::size_t edges_of(const LineageStatement& statement) {
+  std::size_t edges = 1;
+  if (makes_subjects(statement)) {
+    for (const LineageInput& input : statement.inputs) {
+      edges += input.digests.size();
+    }
+  }
+  edges *= statement.subjects.size();
+  constexpr std::size_t kNarrow = 64;
+  return edges <= kNarrow ? 0 : edges;
+}
+
 class Search {
  public:
   Search(const LineageSource& source, LineageDirection direction, const LineageLimits& limits,
@@ -133,11 +148,14 @@ class Search {
     if (taken_.contains(statement->fact.id)) {
       return true;
     }
-    if (found_.size() >= limits_.statements) {
-      reached_.insert("statements");
+    const std::size_t edges = edges_of(*statement);
+    const bool too_wide = edges > limits_.edges - edges_;
+    if (too_wide || found_.size() >= limits_.statements) {
+      reached_.insert(too_wide ? "edges" : "statements");
       cut_.insert(digest);
       return false;
     }
+    edges_ += edges;
     taken_.insert(statement->fact.id);
     found_.push_back(statement);
     return true;
@@ -245,13 +263,16 @@ class Search {
   static void add(const LineageStatement& statement, LineageAside& aside) {
     ++aside.statements;
     aside.makes = aside.makes || statement.manifest || makes_subjects(statement);
-    for (const LineageSubject& subject : statement.subjects) {
-      for (const std::string& name : subject.names) {
-        if (subject.digest == aside.digest && !name.empty() &&
-            aside.names.size() < LineageAside::kMaxNames &&
-            std::find(aside.names.begin(), aside.names.end(), name) == aside.names.end()) {
-          aside.names.push_back(name);
-        }
+    const auto& subjects = statement.subjects;
+    const auto subject =
+        std::ranges::lower_bound(subjects, aside.digest, {}, &LineageSubject::digest);
+    if (subject == subjects.end() || subject->digest != aside.digest) {
+      return;
+    }
+    for (const std::string& name : subject->names) {
+      if (!name.empty() && aside.names.size() < LineageAside::kMaxNames &&
+          std::find(aside.names.begin(), aside.names.end(), name) == aside.names.end()) {
+        aside.names.push_back(name);
       }
     }
   }
@@ -264,6 +285,7 @@ class Search {
   std::unordered_map<std::string, Place> places_;  // a place never moves
   std::unordered_set<StatementId> taken_;
   Lineage::Statements found_;
+  std::size_t edges_ = 0;  // of those found
   std::set<std::string> reached_;
   std::set<std::string> cut_;
 };

@@ -109,7 +109,8 @@ Result<Response> get_lineage(Api& api, const Call& call) {
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto lineage, read_lineage(*snapshot, artifact.text(), direction, depth));
   const policy::LineageView view = policy::view_of(*lineage, direction, depth);
-  if (view.nodes.front().missing && view.edges.empty()) {
+  const bool whole = lineage->reached().empty();
+  if (whole && view.nodes.front().missing && view.edges.empty()) {
     return fail(ErrorCode::kNotFound, "nothing is known about this artifact");
   }
   Json body = view_json(*lineage, view);

@@ -13,6 +13,8 @@ class LineageTables final : public LineageReads {
   explicit LineageTables(Connection& connection) : connection_(connection) {}
 
   Result<std::vector<LeafIndex>> changes_since(std::uint64_t version, std::size_t limit) override;
+  Result<std::vector<LeafIndex>> about(const std::string& digest) override;
+  Result<std::vector<LeafIndex>> from(const std::string& digest) override;
   Result<std::uint64_t> evidence_generation() override;
 
  private:

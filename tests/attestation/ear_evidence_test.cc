@@ -9,6 +9,7 @@
 #include "attestation/outside_verifier.h"
 #include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
+#include "schemas/evidence.h"
 #include "schemas/report_data.h"
 #include "tests/attestation/support.h"
 #include "tests/attestation/tokens.h"

@@ -222,6 +222,26 @@ TEST(Policy, Conditions_EndAt1024) {
   EXPECT_EQ(code_of(parse_policy(bytes_of(with("/require", require)))), "policy-invalid");
 }
 
+TEST(Policy, Patterns_EndAt1024) {
+  const Json match = {{"pointer", "/a"}, {"op", "matches"}, {"value", "a"}};
+  const auto with_patterns = [&](std::size_t nested, std::size_t plain) {
+    Json require = Json::array();
+    Json group = Json::array();  // of 16 each
+    for (std::size_t i = 0; i < nested / 16; ++i) {
+      group.push_back({{"any", "/list"}, {"where", std::vector<Json>(16, match)}});
+    }
+    for (const Json& where : {group, Json(std::vector<Json>(plain, match))}) {
+      require.push_back({{"id", "s" + std::to_string(require.size())},
+                         {"statement", {{"predicate_type", "https://x.example/v1"}}}});
+      require.back()["statement"]["where"] = where;
+    }
+    return parse_policy(bytes_of(with("/require", require)));
+  };
+  const auto most = with_patterns(1008, 16);
+  EXPECT_TRUE(most) << to_string(most.error());
+  EXPECT_EQ(code_of(with_patterns(1008, 17)), "policy-invalid");
+}
+
 TEST(Policy, TooManyBytes_AreRefusedUnread) {
   std::string text = sample().dump();
   text.insert(1, std::string(1U << 20, ' '));

@@ -262,6 +262,24 @@ TEST_P(StoreContract, SubjectVersion_RisesWithStatementsAndSignatures) {
   EXPECT_EQ(snapshot()->node_version(artifact.text()), 0U);
 }
 
+TEST_P(StoreContract, Lineages_FindStatementsByTheirDigests) {
+  StatementRow first = make_statement("one");
+  StatementRow second = make_statement("two");
+  second.subjects.push_back(first.subjects.front());
+  first.inputs = {"sha256:00", "sha256:01"};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(first, put(transaction, first));
+    ASSAY_ASSIGN(second, put(transaction, second));
+    return {};
+  });
+  const auto view = snapshot();
+  const std::vector<LeafIndex> both = {first.log_index, second.log_index};
+  EXPECT_EQ(view->lineage().about(first.subjects.front()), both);
+  EXPECT_EQ(view->lineage().about(second.subjects.front()), std::vector{second.log_index});
+  EXPECT_EQ(view->lineage().from("sha256:01"), std::vector{first.log_index});
+  EXPECT_TRUE(view->lineage().from(first.subjects.front())->empty());
+}
+
 // Who remembers what statements said at a version learns which of them are others since.
 TEST_P(StoreContract, Changes_NameTheStatementsThatGotSignatures) {
   StatementRow first = make_statement("one");

@@ -138,6 +138,9 @@ Result<Answer> PodJudge::without_revocations(const JudgedPod& judged, Timestamp 
   for (CaseModel& model : file.models) {
     if (model.facts.lineage && model.facts.artifact) {  // decisions leave out what cannot count
       ASSAY_ASSIGN(model.facts.lineage, whole_lineage(*model.facts.artifact));
+      if (!model.facts.lineage->reached().empty()) {
+        return Answer{.allowed = true};  // nobody knows, so the pod is rather named than forgotten
+      }
       model.lineage = nullptr;  // what is kept there is of the other lineage
     }
   }

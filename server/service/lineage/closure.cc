@@ -13,8 +13,12 @@ namespace {
 constexpr policy::LineageLimits kLimits = {};
 // Of more changes of the stored statements than this, a lineage is read again instead.
 constexpr std::size_t kMaxCaughtUp = 256;
+// What was made from something is listed, not judged: an edge costs little, and strangers must not
+// hide the rest of the list by wide statements.
+constexpr policy::LineageLimits kMadeFromLimits = {.edges = 20'000'000};
 // Nobody looks at more.
-constexpr policy::LineageLimits kShownLimits = {.depth = 64, .digests = 2000, .statements = 2000};
+constexpr policy::LineageLimits kShownLimits = {
+    .depth = 64, .digests = 2000, .statements = 2000, .edges = 100'000};
 
 // For readers: whoever signed.
 Result<std::shared_ptr<const policy::Lineage>> collect(storage::Snapshot& snapshot,
@@ -155,7 +159,7 @@ Result<std::shared_ptr<const policy::Lineage>> read_lineage(storage::Snapshot& s
 
 Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(storage::Snapshot& snapshot,
                                                                  const std::string& start) {
-  return collect(snapshot, start, policy::LineageDirection::kDown, kLimits);
+  return collect(snapshot, start, policy::LineageDirection::kDown, kMadeFromLimits);
 }
 
 }  // namespace assay::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/lineage/steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/placement.h"
@@ -61,48 +62,52 @@ Result<StatementReader> StatementReader::open(storage::Snapshot& snapshot,
 }
 
 Result<policy::Lineage::Statements> StatementReader::about(const std::string& digest) {
-  storage::StatementQuery query;
-  query.subject = digest;
-  return read(query);
+  return read(digest, &storage::LineageReads::about, &storage::StatementRow::subjects);
 }
 
 Result<policy::Lineage::Statements> StatementReader::from(const std::string& digest) {
-  storage::StatementQuery query;
-  query.input = digest;
-  return read(query);
+  return read(digest, &storage::LineageReads::from, &storage::StatementRow::inputs);
 }
 
-Result<policy::Lineage::Statements> StatementReader::read(storage::StatementQuery query) {
+Result<policy::Lineage::Statements> StatementReader::read(const std::string& digest, List list,
+                                                          Named named) {
+  ASSAY_TRY(check_());
+  ASSAY_ASSIGN(const auto indices, (snapshot_->lineage().*list)(digest));
   constexpr policy::LineageLimits kLimits = {};
   policy::Lineage::Statements statements;
-  query.with_unanchored = true;
-  query.bounds.limit = kPage;
-  do {
-    ASSAY_TRY(check_());
-    ASSAY_ASSIGN(const auto page, snapshot_->statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      if (is_of_lineages(row)) {
-        ASSAY_ASSIGN(auto statement, of_row(row));
-        statements.push_back(std::move(statement));
-      }
+  for (const LeafIndex index : indices) {
+    if (statements.size() >= kLimits.statements) {
+      break;
     }
-    query.bounds.after = page.next;
-  } while (query.bounds.after && statements.size() < kLimits.statements);
+    ASSAY_ASSIGN(auto statement, at(index, digest, named));
+    if (statement) {
+      statements.push_back(std::move(statement));
+    }
+  }
   return statements;
 }
 
-// A statement about several things is read once.
-Result<std::shared_ptr<const policy::LineageStatement>> StatementReader::of_row(
-    const storage::StatementRow& row) {
-  std::shared_ptr<const policy::LineageStatement>& known = known_[row.id];
-  if (!known) {
+Result<std::shared_ptr<const policy::LineageStatement>> StatementReader::at(
+    LeafIndex index, const std::string& digest, Named named) {
+  if (const auto known = known_.find(index); known != known_.end()) {
+    return known->second;
+  }
+  ASSAY_TRY(check_());
+  ASSAY_ASSIGN(const storage::StatementRow row, snapshot_->statement_at(index));
+  const std::vector<std::string>& digests = row.*named;
+  if (std::find(digests.begin(), digests.end(), digest) == digests.end()) {
+    return fail(ErrorCode::kDataLoss, "an index names another statement than it should");
+  }
+  std::shared_ptr<const policy::LineageStatement> statement;
+  if (is_of_lineages(row)) {
     ASSAY_ASSIGN(policy::LineageStatement read, lineage_statement(*snapshot_, row, keys_));
     if (policy::makes_subjects(read)) {
       ASSAY_ASSIGN(read.fact.evidence, stage_evidence_facts(*snapshot_, row.id));
     }
-    known = std::make_shared<const policy::LineageStatement>(std::move(read));
+    statement = std::make_shared<const policy::LineageStatement>(std::move(read));
   }
-  return known;
+  known_.emplace(index, statement);
+  return statement;
 }
 
 Result<HeldSteps> HeldSteps::take(LineageSteps& steps, storage::Snapshot& snapshot) {

@@ -3,15 +3,16 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "server/service/documents/lineage_row.h"
 #include "server/service/lineage/stored.h"
 #include "server/service/lineage_steps.h"
+#include "storage/lineage_reads.h"
 
 namespace assay::server {
 
@@ -34,14 +35,20 @@ class StatementReader {
  private:
   StatementReader(storage::Snapshot& snapshot, KeysById keys, std::function<Status()> check)
       : snapshot_(&snapshot), keys_(std::move(keys)), check_(std::move(check)) {}
-  [[nodiscard]] Result<policy::Lineage::Statements> read(storage::StatementQuery query);
-  [[nodiscard]] Result<std::shared_ptr<const policy::LineageStatement>> of_row(
-      const storage::StatementRow& row);
+  // `list` names the digest's statements in an index of the store. A statement can be about many
+  // digests of one lineage: its row is read once.
+  using List = Result<std::vector<LeafIndex>> (storage::LineageReads::*)(const std::string&);
+  using Named = std::vector<std::string> storage::StatementRow::*;
+  [[nodiscard]] Result<policy::Lineage::Statements> read(const std::string& digest, List list,
+                                                         Named named);
+  // Returns null for a statement that no lineage reads.
+  [[nodiscard]] Result<std::shared_ptr<const policy::LineageStatement>> at(
+      LeafIndex index, const std::string& digest, Named named);
 
   storage::Snapshot* snapshot_;
   KeysById keys_;
   std::function<Status()> check_;
-  std::map<StatementId, std::shared_ptr<const policy::LineageStatement>> known_{};
+  std::unordered_map<LeafIndex, std::shared_ptr<const policy::LineageStatement>> known_{};
 };
 
 // The kept statements, held for one lineage. While somebody else holds them, or when they show a

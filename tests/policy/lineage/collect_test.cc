@@ -214,6 +214,39 @@ TEST(CollectLineage, EndsAtEachLimit_AndSaysSo) {
   EXPECT_EQ(collect(chain(64))->rest().cut, Texts());
 }
 
+// `to` were made from `from`: each of them from all.
+LineageStatement wide(std::uint64_t number, char to, char from, std::size_t width) {
+  const auto named = [](char layer, std::size_t i) {
+    return layer + std::string(" ") + std::to_string(i);
+  };
+  LineageStatement made = about(number, "train", artifact().text(), "acme/demo", {},
+                                {maker("trainer", "train")});
+  if (to != 'a') {
+    made.subjects.clear();
+    for (std::size_t i = 0; i < width; ++i) {
+      made.subjects.push_back({digest_of(named(to, i)), {"acme/demo"}});
+    }
+    std::ranges::sort(made.subjects, {}, &LineageSubject::digest);
+  }
+  for (std::size_t i = 0; i < width; ++i) {
+    made.inputs.push_back(input("dataset", named(from, i), "acme/demo"));
+  }
+  return made;
+}
+
+TEST(CollectLineage, WideStatements_EndAtTheLimitOnEdges) {
+  const Made made = {wide(1, 'a', 'b', 300), wide(2, 'b', 'c', 300), wide(3, 'c', 'd', 300),
+                     wide(4, 'd', 'e', 300), wide(5, 'e', 'f', 300), wide(6, 'f', 'g', 300)};
+  const auto lineage = collect(made);
+  EXPECT_EQ(lineage->reached(), std::vector<std::string>{"edges"});
+  EXPECT_EQ(lineage->statements().size(), 1U + 1 + 4);
+  EXPECT_EQ(lineage->rest().cut.size(), 300U);
+  EXPECT_TRUE(std::ranges::binary_search(lineage->rest().cut, digest_of("f 7")));
+  EXPECT_TRUE(collect(Made(made.begin(), made.end() - 1))->reached().empty());
+  EXPECT_EQ(collect(made, {.edges = 301})->statements().size(), 2U) << "with the manifest";
+  EXPECT_TRUE(collect(chain(60), {.edges = 0})->reached().empty()) << "narrow ones are free";
+}
+
 TEST(CollectLineage, ACycleEnds) {
   Made made = chain(3);
   made[2].inputs[0].digests = {artifact().text()};

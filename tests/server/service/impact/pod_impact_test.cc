@@ -234,6 +234,20 @@ TEST_F(PodImpactTest, AFallOfAnAncestor_IsNoted_AndFound) {
   EXPECT_EQ(affected({.artifact = id_of(corpus).text()}).size(), 1U);
   EXPECT_TRUE(affected({.key = operator1_.record.id}).empty());
   EXPECT_TRUE(affected({.artifact = id_of(manifest("other")).text()}).empty());
+  // Nobody knows what lies behind more edges than are looked at, so the pod is named.
+  Lifecycle wide;
+  wide.stage = "train";
+  std::vector<Subject> made = {subject_of(model_)};
+  for (int i = 0; i < 400; ++i) {
+    const std::string hex = sha256(as_bytes("shard " + std::to_string(i))).hex();
+    made.push_back({model_.name, {{"assay-tree-v1-sha256", hex}}});
+    if (i < 300) {
+      wide.inputs.push_back({"dataset", "acme/shard", {{"assay-tree-v1-sha256", hex}}});
+    }
+  }
+  ASSERT_TRUE(accept_attestation(
+      *services_, statement_envelope(to_statement(wide, made).value(), {&trainer}), actor_));
+  EXPECT_EQ(affected({.key = operator1_.record.id}).size(), 1U);
 }
 
 TEST_F(PodImpactTest, PodsThatWentAreNotListed) {

@@ -7,6 +7,7 @@
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "server/service/lineage/closure.h"
+#include "server/service/lineage/steps.h"
 #include "tests/server/service/fixture.h"
 #include "tests/server/service/hooked_store.h"
 #include "tests/server/service/lineage_policy.h"
@@ -211,6 +212,37 @@ TEST_F(LineageStrangers, DenyNothing) {
 
 // What was left out is part of the case: another role, granted later, changes only what is decided
 // from then on.
+// What many digests of a lineage have in common is read once, else a few wide statements of a
+// stranger about them cost as much as thousands.
+TEST_F(LineageStrangers, WideStatementsAreReadOnce) {
+  constexpr std::size_t kDigests = 40;
+  constexpr std::size_t kStatements = 6;
+  std::vector<std::string> digests;
+  std::vector<Subject> subjects;
+  for (std::size_t i = 0; i < kDigests; ++i) {
+    const std::string hex = sha256(as_bytes("shard " + std::to_string(i))).hex();
+    subjects.push_back({"mallory/x", {{"assay-tree-v1-sha256", hex}}});
+    digests.push_back("assay-tree-v1-sha256:" + hex);
+  }
+  for (std::size_t i = 0; i < kStatements; ++i) {
+    Lifecycle lifecycle = lifecycle_from("train", {corpus_}, std::to_string(i));
+    accept(statement_envelope(to_statement(lifecycle, subjects).value(), {&stranger_}));
+  }
+  const auto snapshot = store_->snapshot().value();
+  std::size_t read = 0;  // digests that were looked up, and rows
+  auto reader = StatementReader::open(*snapshot, [&] {
+    ++read;
+    return Status();
+  });
+  ASSERT_TRUE(reader);
+  for (const std::string& digest : digests) {
+    EXPECT_EQ(reader->about(digest)->size(), kStatements);
+  }
+  EXPECT_EQ(read, kDigests + kStatements);
+  EXPECT_EQ(reader->from(id_of(corpus_).text())->size(), kStatements + 1);
+  EXPECT_EQ(read, kDigests + kStatements + 2) << "one more digest, and the training of the model";
+}
+
 TEST_F(LineageStrangers, GrantedARoleLater_AreFollowed) {
   const Decision before = decide_now();
   EXPECT_EQ(before.verdict.reasons, Codes());
