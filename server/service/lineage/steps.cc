@@ -73,12 +73,8 @@ Result<policy::Lineage::Statements> StatementReader::read(const std::string& dig
                                                           Named named) {
   ASSAY_TRY(check_());
   ASSAY_ASSIGN(const auto indices, (snapshot_->lineage().*list)(digest));
-  constexpr policy::LineageLimits kLimits = {};
   policy::Lineage::Statements statements;
   for (const LeafIndex index : indices) {
-    if (statements.size() >= kLimits.statements) {
-      break;
-    }
     ASSAY_ASSIGN(auto statement, at(index, digest, named));
     if (statement) {
       statements.push_back(std::move(statement));
