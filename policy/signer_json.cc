@@ -109,7 +109,7 @@ Result<SignerFact> signer_from_json(const Json& json, const std::string& where) 
 }
 
 Result<WithdrawnFact> withdrawn_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"reason", "since", "by", "signers_only"}));
+  ASSAY_TRY(check_members(json, where, {"reason", "since", "by"}, {"signers_only"}));
   const Reader in{json, where};
   WithdrawnFact withdrawn;
   ASSAY_ASSIGN(withdrawn.reason, in.text("reason"));

@@ -236,7 +236,8 @@ CREATE TABLE epochs (
 ) STRICT;
 INSERT INTO epochs VALUES (1, 0, 0, 0);
 
--- Statements that no longer count. Nothing undoes a withdrawal.
+-- Statements that no longer count. Nothing undoes a withdrawal: a row changes only when others
+-- withdraw the statement as well, and never after operators did (storage/governance.cc).
 CREATE TABLE withdrawals (
   statement BLOB NOT NULL PRIMARY KEY,
   body TEXT NOT NULL
@@ -299,9 +300,7 @@ BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER withdrawals_keep_update BEFORE UPDATE ON withdrawals
-WHEN NEW.statement <> OLD.statement OR json_extract(OLD.body, '$.by_operators')
-  OR NOT (json_extract(NEW.body, '$.by_operators')
-    OR json_array_length(NEW.body, '$.by') > json_array_length(OLD.body, '$.by'))
+WHEN NEW.statement <> OLD.statement OR instr(OLD.body, '"by_operators":true')
 BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
 CREATE TRIGGER withdrawals_keep_delete BEFORE DELETE ON withdrawals
 BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;

@@ -15,7 +15,7 @@ LATE = "clEnqueueReadBuffer:5:CL_OUT_OF_RESOURCES:late"
 FAULTS = ["clCreateBuffer:3:CL_MEM_OBJECT_ALLOCATION_FAILURE:gone",
           "clEnqueueMapBuffer:1:CL_OUT_OF_HOST_MEMORY:gone",
           "clEnqueueWriteBuffer:4:CL_DEVICE_NOT_AVAILABLE:gone",
-          "clEnqueueNDRangeKernel:30:CL_OUT_OF_RESOURCES:late",
+          "clEnqueueNDRangeKernel:20:CL_OUT_OF_RESOURCES:late",
           "clWaitForEvents:3:CL_DEVICE_NOT_AVAILABLE:gone",
           LATE]  # fmt: skip
 WRONG = "clEnqueueReadBuffer:1:CL_OUT_OF_RESOURCES:flip"

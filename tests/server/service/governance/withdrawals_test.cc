@@ -148,7 +148,7 @@ TEST_F(Withdrawals, OneOfTwoSigners_WithdrawsForHimselfAlone) {
   ASSERT_EQ(added->row.signers.size(), 2U);
   ASSERT_TRUE(withdraw(row.id, {&late}));
   EXPECT_TRUE(allowed());
-  EXPECT_EQ(refusal(withdraw(row.id, {&late})), ErrorCode::kConflict);
+  EXPECT_EQ(refusal(withdraw(row.id, {&late}, clock_.now())), ErrorCode::kConflict);
   const auto both = withdraw(row.id, {&evaluator_});
   ASSERT_TRUE(both) << to_string(both.error());
   EXPECT_EQ(both->withdrawn.by, (std::vector<std::string>{"eva", "late"}));
