@@ -53,11 +53,6 @@ struct StatementFact {
   std::vector<StageEvidenceFact> evidence{};  // of the keys that signed; any order
 };
 
-// Whether the identity stands behind the statement no more, because the statement was withdrawn.
-[[nodiscard]] bool took_back(const StatementFact& fact, std::string_view identity);
-// Whether nobody stands behind the statement any more, because it was withdrawn.
-[[nodiscard]] bool is_withdrawn(const StatementFact& fact);
-
 struct ManifestFact {
   StatementFact statement;
   std::string name;

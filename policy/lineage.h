@@ -105,8 +105,8 @@ class Lineage {
   using Statements = std::vector<std::shared_ptr<const LineageStatement>>;
 
   // Makes the lineage of `start`, a digest, from statements in any order, each once. `reached`
-  // names the limits ("depth", "digests", "edges", "statements") at which the search for them ended,
-  // and `rest` says what is missing; without LineageRest::cut it may be anything.
+  // names the limits ("depth", "digests", "edges", "statements") at which the search for them
+  // ended, and `rest` says what is missing; without LineageRest::cut it may be anything.
   [[nodiscard]] static std::shared_ptr<const Lineage> make(std::string start, Statements statements,
                                                            std::vector<std::string> reached = {},
                                                            LineageRest rest = {});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: the codec of one document, whose parts call each other.
 // Policies. Checks what policy.schema.json cannot say: unique ids, depth, number of conditions.
 #include "schemas/policy_document.h"
 

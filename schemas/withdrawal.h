@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Withdrawals: signed records which say that a manifest, a statement, a placement or a release no
 // longer counts. A signer of the statement withdraws it for himself, or two operators do so for
-// everybody, as a change of trust (schemas/trust.h). Nothing undoes a withdrawal. Schema: withdrawal.schema.json.
+// everybody, as a change of trust (schemas/trust.h). Nothing undoes a withdrawal. Schema:
+// withdrawal.schema.json.
 #pragma once
 
 #include <array>

@@ -53,7 +53,7 @@ class Shown {
     return number;
   }
 
-  std::set<Json> findings_;          // the kMaxShown smallest
+  std::set<Json> findings_;  // the kMaxShown smallest
   std::set<std::uint64_t> others_;
 };
 

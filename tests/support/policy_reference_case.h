@@ -16,6 +16,7 @@
 #include "schemas/placement.h"
 #include "tests/support/policy_reference.h"
 #include "tests/support/policy_reference_pod.h"
+#include "tests/support/policy_reference_withdrawn.h"
 
 namespace assay::policy::reference {
 
@@ -114,25 +115,6 @@ struct Case {
   }
   static SigningContext publisher_of(const PlacementFact& placement) {
     return {KeyPurpose::kPublisher, "", std::string(kPlacementPredicateType), placement.name};
-  }
-
-  // Of what one signer withdrew the others may still stand behind it.
-  static bool taken_back(const StatementFact& statement, const SignerFact& signer) {
-    if (!statement.withdrawn) {
-      return false;
-    }
-    const auto& by = statement.withdrawn->by;
-    return statement.withdrawn->whole || std::count(by.begin(), by.end(), signer.key.identity) > 0;
-  }
-  static bool taken_back(const StatementFact& statement) {
-    if (!statement.withdrawn) {
-      return false;
-    }
-    bool all = true;
-    for (const SignerFact& signer : statement.signers) {
-      all = all && taken_back(statement, signer);
-    }
-    return all || statement.withdrawn->whole;
   }
 
   // Of a manifest or a placement. What was withdrawn nobody stands behind.

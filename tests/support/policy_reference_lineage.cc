@@ -167,7 +167,7 @@ class Questioner {
   }
 
   Truth counts(const SignerFact& signer, const LineageStatement& one, const Thing& thing) const {
-    if (Case::taken_back(one.fact, signer) && !before_) {
+    if (taken_back(one.fact, signer) && !before_) {
       return Truth::kNo;
     }
     Texts own;

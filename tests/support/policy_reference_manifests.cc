@@ -54,14 +54,14 @@ Truth Manifests::joins(const LineageStatement& manifest) const {
 }
 
 Truth Manifests::believed(const LineageStatement& one, const Texts& names) {
-  if ((Case::taken_back(one.fact) && !before_) || one.subjects.empty()) {
+  if ((taken_back(one.fact) && !before_) || one.subjects.empty()) {
     return Truth::kNo;
   }
   Texts all = names;
   all.insert(one.subjects.front().names.front());
   Said said{{}, {}, {}, {}, true};
   for (const SignerFact& signer : one.fact.signers) {
-    Truth truth = Case::taken_back(one.fact, signer) && !before_ ? Truth::kNo : Truth::kYes;
+    Truth truth = taken_back(one.fact, signer) && !before_ ? Truth::kNo : Truth::kYes;
     for (const std::string& name : all) {
       truth = less(truth, case_.counts(signer, {KeyPurpose::kPublisher, "",
                                                 std::string(kManifestPredicateType), name}));

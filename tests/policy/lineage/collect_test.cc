@@ -219,8 +219,8 @@ LineageStatement wide(std::uint64_t number, char to, char from, std::size_t widt
   const auto named = [](char layer, std::size_t i) {
     return layer + std::string(" ") + std::to_string(i);
   };
-  LineageStatement made = about(number, "train", artifact().text(), "acme/demo", {},
-                                {maker("trainer", "train")});
+  LineageStatement made =
+      about(number, "train", artifact().text(), "acme/demo", {}, {maker("trainer", "train")});
   if (to != 'a') {
     made.subjects.clear();
     for (std::size_t i = 0; i < width; ++i) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which findings of a lineage condition an explanation names.
 #include "policy/lineage/shown.h"
 
 #include <algorithm>
