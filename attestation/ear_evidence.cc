@@ -8,7 +8,7 @@
 namespace assay::attestation {
 namespace {
 
-Result<OutsideVerifier> read_policy(const Appraisal& appraisal) {
+Result<OutsideVerifier> read_outside_verifier(const Appraisal& appraisal) {
   auto verifier = parse_outside_verifier(appraisal.policy);
   if (!verifier) {
     Error error = std::move(verifier).error();
@@ -77,7 +77,7 @@ class EarVerifier final : public EvidenceVerifier {
     if (appraisal.policy.empty()) {
       return fail(ErrorCode::kEvidenceTypeUnknown, "no outside verifier is configured", "/type");
     }
-    ASSAY_ASSIGN(const OutsideVerifier verifier, read_policy(appraisal));
+    ASSAY_ASSIGN(const OutsideVerifier verifier, read_outside_verifier(appraisal));
     const auto presented = parse_ear_evidence(evidence.quote);
     EarVerdict verdict;
     if (!presented || !evidence.event_log.empty() || !evidence.collateral.is_null()) {
@@ -94,7 +94,7 @@ class EarVerifier final : public EvidenceVerifier {
   }
 
   [[nodiscard]] Status check(const Appraisal& appraisal) const override {
-    ASSAY_TRY(read_policy(appraisal));
+    ASSAY_TRY(read_outside_verifier(appraisal));
     if (!appraisal.dangerous_anchors.empty()) {
       return fail(ErrorCode::kSchemaViolation, "results of others have no root but their keys",
                   "/dangerous_anchors/0");

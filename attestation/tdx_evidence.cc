@@ -68,7 +68,7 @@ Status add_imported(const Appraisal& appraisal, AppraisalPolicy& policy) {
   return {};
 }
 
-Result<AppraisalPolicy> read_policy(const Appraisal& appraisal) {
+Result<AppraisalPolicy> read_appraisal_policy(const Appraisal& appraisal) {
   auto policy = tdx::parse_appraisal_policy(appraisal.policy);
   if (!policy) {
     Error error = std::move(policy).error();
@@ -81,7 +81,7 @@ Result<AppraisalPolicy> read_policy(const Appraisal& appraisal) {
 
 Result<Terms> read_terms(const Appraisal& appraisal) {
   Terms terms;
-  ASSAY_ASSIGN(terms.policy, read_policy(appraisal));
+  ASSAY_ASSIGN(terms.policy, read_appraisal_policy(appraisal));
   terms.anchors.push_back(tdx::intel_root());
   for (const Bytes& der : appraisal.dangerous_anchors) {
     auto anchor = TrustAnchor::from_der(der);
@@ -298,7 +298,7 @@ Result<AppraisedEvidence> appraise_tdx_under(const CollateralSet& set, const Evi
   if (collateral == nullptr) {
     return fail(ErrorCode::kInternal, "a set of TDX collateral that is none");
   }
-  ASSAY_ASSIGN(const AppraisalPolicy policy, read_policy(appraisal));
+  ASSAY_ASSIGN(const AppraisalPolicy policy, read_appraisal_policy(appraisal));
   AppraisalResult result;
   if (accepts(appraisal, set)) {
     result = tdx::verify(
