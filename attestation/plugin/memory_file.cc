@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
-
-#include "schemas/posix/files.h"
+#include <vector>
 
 namespace assay::attestation::plugin {
 namespace {
@@ -30,10 +30,15 @@ Descriptor make(const char* name, Executable executable) {
 Result<Descriptor> sealed_memory(const char* name, std::initializer_list<ByteView> bytes,
                                  Executable executable) {
   Descriptor file = make(name, executable);
-  bool good = bool{file};
+  // One call, for a file in memory takes all bytes or has no room.
+  std::vector<iovec> parts;
+  std::size_t total = 0;
   for (const ByteView part : bytes) {
-    good = good && write_all(file.get(), part);
+    parts.push_back({const_cast<std::uint8_t*>(part.data()), part.size()});  // NOLINT: only read
+    total += part.size();
   }
+  const bool good = file && ::writev(file.get(), parts.data(), static_cast<int>(parts.size())) ==
+                                static_cast<ssize_t>(total);
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (!good || ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
     return fail(ErrorCode::kUnavailable, "the system has no room for a memory file");

@@ -87,12 +87,32 @@ bool write_whole(int pipe, const void* data, std::size_t size) {
   return true;
 }
 
-[[noreturn]] void finish(int pipe, AnswerKind kind, std::string_view bytes) {
-  const AnswerHeader header{kind, static_cast<std::uint32_t>(bytes.size())};
-  const bool written =
-      write_whole(pipe, &header, sizeof header) && write_whole(pipe, bytes.data(), bytes.size());
-  ::_exit(written ? 0 : kCannotBegin);
-}
+// An answer in one write: whoever waits for it wakes once.
+class Answer {
+ public:
+  [[nodiscard]] char* room() { return bytes_.data() + sizeof(AnswerHeader); }
+  static constexpr std::size_t size() { return plugin::kMaxAnswerBytes; }
+
+  [[noreturn]] void finish(int pipe, AnswerKind kind, std::size_t size) {
+    const AnswerHeader header{kind, static_cast<std::uint32_t>(size)};
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    const bool written = write_whole(pipe, bytes_.data(), sizeof header + size);
+    (void)::close(
+        pipe);  // ends the wait for the answer; a process frees its memory before its files
+    ::_exit(written ? 0 : kCannotBegin);
+  }
+  [[noreturn]] void finish(int pipe, AnswerKind kind, std::string_view words) {
+    const std::size_t size = std::min(words.size(), this->size());
+    std::memcpy(room(), words.data(), size);
+    finish(pipe, kind, size);
+  }
+
+ private:
+  std::array<char, sizeof(AnswerHeader) + plugin::kMaxAnswerBytes> bytes_{};
+};
+
+// Not on the stack, of which a plug-in may use the most.
+Answer the_answer;
 
 struct Taken {
   int request;
@@ -124,7 +144,9 @@ class Request {
   // Ends the process when the file is no request: the program that made it is of this build.
   explicit Request(int file) {
     struct stat facts{};
-    if (::fstat(file, &facts) != 0 || facts.st_size < static_cast<off_t>(sizeof(RequestHeader))) {
+    // Not fstat(), which the C library turns into a call that the filter traps.
+    if (::syscall(SYS_fstat, file, &facts) != 0 ||
+        facts.st_size < static_cast<off_t>(sizeof(RequestHeader))) {
       ::_exit(kCannotBegin);
     }
     const auto size = static_cast<std::size_t>(facts.st_size);
@@ -172,18 +194,17 @@ class Request {
 [[noreturn]] void answer_call(const assay_plugin& plugin, const Request& request, int pipe) {
   if (request.text(Part::kType) != plugin.type ||
       request.text(Part::kMediaType) != plugin.media_type) {
-    finish(pipe, AnswerKind::kOtherType, plugin.type);
+    the_answer.finish(pipe, AnswerKind::kOtherType, std::string_view(plugin.type));
   }
-  static std::array<char, plugin::kMaxAnswerBytes> room;
   const assay_call call = request.call();
-  const std::size_t size = plugin.appraise(&call, room.data(), room.size());
+  const std::size_t size = plugin.appraise(&call, the_answer.room(), Answer::size());
   if (size == 0) {
-    finish(pipe, AnswerKind::kNoDecision, {});
+    the_answer.finish(pipe, AnswerKind::kNoDecision, size);
   }
-  if (size > room.size()) {
-    finish(pipe, AnswerKind::kTooLong, {});
+  if (size > Answer::size()) {
+    the_answer.finish(pipe, AnswerKind::kTooLong, std::size_t{0});
   }
-  finish(pipe, AnswerKind::kAnswer, {room.data(), size});
+  the_answer.finish(pipe, AnswerKind::kAnswer, size);
 }
 
 }  // namespace
@@ -195,6 +216,7 @@ void serve_one_call(int socket, int plugin, int parent, std::uint32_t cpu_second
     ::_exit(kCannotBegin);
   }
   const Loaded loaded = load();
+  *the_answer.room() = '\0';  // its page, before there is a call
   (void)::close(kPlugin);
   (void)::close(kOwnPlugin);
   constexpr char kReady = 'r';
@@ -206,8 +228,7 @@ void serve_one_call(int socket, int plugin, int parent, std::uint32_t cpu_second
   const Request request(taken.request);
   (void)::close(taken.request);
   if (loaded.plugin == nullptr) {
-    finish(taken.pipe, loaded.failure,
-           loaded.words.substr(0, std::min<std::size_t>(loaded.words.size(), 512)));
+    the_answer.finish(taken.pipe, loaded.failure, loaded.words.substr(0, 512));
   }
   answer_call(*loaded.plugin, request, taken.pipe);
 }

@@ -27,6 +27,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxChildren = 16;
+// Children that wait for a call with the plug-in loaded: while one takes a call, the next call
+// finds another.
+constexpr std::size_t kSpares = 2;
+// A fork would hold up the call that was just passed on, so spares are made when its child has
+// ended, or when this much time has passed.
+constexpr std::chrono::milliseconds kRefillAfter{2};
 constexpr std::uint32_t kMaxDeadlineMs = 60'000;
 constexpr int kLost = 71;
 // Loading is given as much time as a call, by default.
@@ -81,21 +87,29 @@ class Host {
     for (std::size_t i = 0; i < children_.size(); ++i) {
       look_at(children_[i], waits[1 + 2 * i].revents, waits[2 + 2 * i].revents);
     }
-    std::erase_if(children_, [](const Child& child) { return child.pid < 0; });
-    return waits.front().revents == 0 ? -1 : take_call();
+    if (std::erase_if(children_, [](const Child& child) { return child.pid < 0; }) > 0) {
+      refill_at_ = Clock::now();
+    }
+    if (waits.front().revents != 0) {
+      return take_call();
+    }
+    if (refill_at_ <= Clock::now()) {
+      refill();
+    }
+    return -1;
   }
 
+  // Milliseconds until there is something to do without an event; -1: for ever.
   [[nodiscard]] int patience() const {
-    int wait = -1;
-    const Clock::time_point now = Clock::now();
+    Clock::time_point next = refill_at_;
     for (const Child& child : children_) {
-      if (child.deadline) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*child.deadline - now);
-        const int milliseconds = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-        wait = wait < 0 ? milliseconds : std::min(wait, milliseconds);
-      }
+      next = std::min(next, child.deadline.value_or(Clock::time_point::max()));
     }
-    return wait;
+    if (next == Clock::time_point::max()) {
+      return -1;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
   }
 
   void look_at(Child& child, short ended, short said) {
@@ -154,11 +168,26 @@ class Host {
     return true;
   }
 
-  // The child that has no call yet.
+  // A child that has no call yet, rather one that has loaded the plug-in.
   Child* spare() {
-    const auto found =
-        std::ranges::find_if(children_, [](const Child& child) { return !child.called; });
-    return found == children_.end() ? nullptr : &*found;
+    const auto free = [](const Child& child) { return !child.called; };
+    const auto found = std::ranges::find_if(
+        children_, [&](const Child& child) { return free(child) && child.ready; });
+    const auto any = found == children_.end() ? std::ranges::find_if(children_, free) : found;
+    return any == children_.end() ? nullptr : &*any;
+  }
+
+  // One fork a turn, so that calls are not held up by several.
+  void refill() {
+    refill_at_ = Clock::time_point::max();
+    const auto spares =
+        std::ranges::count_if(children_, [](const Child& child) { return !child.called; });
+    // Where loading fails, each call has a fork of its own, and nothing is forked between calls.
+    if (!loads_ || spares >= static_cast<std::ptrdiff_t>(kSpares) ||
+        children_.size() >= kMaxChildren || !fork_spare()) {
+      return;
+    }
+    refill_at_ = Clock::now();
   }
 
   int take_call() {
@@ -175,11 +204,8 @@ class Host {
     }
     Child& child = *spare();
     pass_on(*call, child);
-    call.reset();  // before the fork: nobody else has these descriptors
-    // Where loading fails, each call has a fork of its own, and nothing is forked between calls.
-    if (loads_ && children_.size() < kMaxChildren) {
-      (void)fork_spare();
-    }
+    refill_at_ =
+        Clock::now() + kRefillAfter;  // `call` is gone by then: no fork has its descriptors
     return -1;
   }
 
@@ -240,6 +266,7 @@ class Host {
   const int plugin_;
   std::vector<Child> children_;
   bool loads_ = true;  // the newest child that was to load the plug-in did
+  Clock::time_point refill_at_ = Clock::now();
 };
 
 }  // namespace
