@@ -27,7 +27,7 @@ void set(const Easy& easy, CURLoption option, Value value) {
   }
 }
 
-struct Receiver {
+struct Download {
   PublicDocument document;
   std::size_t max_bytes;
   std::size_t header_bytes = 0;
@@ -35,11 +35,11 @@ struct Receiver {
 };
 
 std::size_t take_body(char* data, std::size_t size, std::size_t count, void* user) {
-  auto& receiver = *static_cast<Receiver*>(user);
+  auto& download = *static_cast<Download*>(user);
   const std::size_t bytes = size * count;
-  Bytes& body = receiver.document.body;
-  if (bytes > receiver.max_bytes - body.size()) {
-    receiver.too_large = true;
+  Bytes& body = download.document.body;
+  if (bytes > download.max_bytes - body.size()) {
+    download.too_large = true;
     return 0;
   }
   const ByteView view = as_bytes({data, bytes});
@@ -48,11 +48,11 @@ std::size_t take_body(char* data, std::size_t size, std::size_t count, void* use
 }
 
 std::size_t take_header(char* data, std::size_t size, std::size_t count, void* user) {
-  auto& receiver = *static_cast<Receiver*>(user);
+  auto& download = *static_cast<Download*>(user);
   const std::size_t bytes = size * count;
-  receiver.header_bytes += bytes;
-  if (receiver.header_bytes > kMaxHeaderBytes) {
-    receiver.too_large = true;
+  download.header_bytes += bytes;
+  if (download.header_bytes > kMaxHeaderBytes) {
+    download.too_large = true;
     return 0;
   }
   const std::string line(data, bytes);
@@ -66,7 +66,7 @@ std::size_t take_header(char* data, std::size_t size, std::size_t count, void* u
   });
   const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
   const std::size_t end = line.find_last_not_of(" \t\r\n");
-  receiver.document.headers[name] =
+  download.document.headers[name] =
       begin == std::string::npos || end < begin ? "" : line.substr(begin, end - begin + 1);
   return bytes;
 }
@@ -86,7 +86,7 @@ Error describe(CURLcode code, const std::string& url, const std::string& why) {
   }
 }
 
-void prepare(const Easy& easy, const PublicRequest& request, Receiver& receiver) {
+void prepare(const Easy& easy, const PublicRequest& request, Download& download) {
   set(easy, CURLOPT_URL, request.url.c_str());
   set(easy, CURLOPT_PROTOCOLS_STR, "https");
   set(easy, CURLOPT_FOLLOWLOCATION, 0L);
@@ -105,9 +105,9 @@ void prepare(const Easy& easy, const PublicRequest& request, Receiver& receiver)
       static_cast<long>(std::clamp<std::uint64_t>(request.timeout_seconds, 1, kMaxSeconds)));
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_WRITEFUNCTION, &take_body);
-  set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&receiver));
+  set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&download));
   set(easy, CURLOPT_HEADERFUNCTION, &take_header);
-  set(easy, CURLOPT_HEADERDATA, static_cast<void*>(&receiver));
+  set(easy, CURLOPT_HEADERDATA, static_cast<void*>(&download));
 }
 
 }  // namespace
@@ -120,12 +120,12 @@ Result<PublicDocument> fetch_public(const PublicRequest& request) {
   if (easy == nullptr) {
     return fail(ErrorCode::kConnectionFailed, "The HTTPS library does not start");
   }
-  Receiver receiver{{}, request.max_bytes};
+  Download download{{}, request.max_bytes};
   std::array<char, CURL_ERROR_SIZE> reason{};
-  prepare(easy, request, receiver);
+  prepare(easy, request, download);
   set(easy, CURLOPT_ERRORBUFFER, reason.data());
   const CURLcode code = curl_easy_perform(easy.get());
-  if (receiver.too_large) {
+  if (download.too_large) {
     return fail(ErrorCode::kLimitExceeded, "The answer of " + request.url + " is too large");
   }
   if (code != CURLE_OK) {
@@ -139,7 +139,7 @@ Result<PublicDocument> fetch_public(const PublicRequest& request) {
     return fail(ErrorCode::kCollateralUnavailable,
                 request.url + " answered with HTTP status " + std::to_string(status));
   }
-  return std::move(receiver.document);
+  return std::move(download.document);
 }
 
 }  // namespace assay::client

@@ -6,7 +6,7 @@
 namespace assay::server {
 namespace {
 
-constexpr std::chrono::seconds kPause{5};
+constexpr std::chrono::seconds kRetryAfter{5};
 
 // Revocations so far.
 Result<std::uint64_t> revocations(Services& services) {
@@ -65,7 +65,7 @@ void AffectedWatch::run(const std::stop_token& stop) {
     {
       std::unique_lock lock(mutex_);
       if (failed) {
-        changed_.wait_for(lock, stop, kPause, [] { return false; });
+        changed_.wait_for(lock, stop, kRetryAfter, [] { return false; });
       } else {
         changed_.wait(lock, stop, [this] { return due_; });
       }

@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "server/http/optional_space.h"
+
 namespace assay::server {
 namespace {
 
@@ -39,14 +41,6 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 // RFC 9110 section 5.5: visible characters, obs-text, and SP or HT between them.
 bool is_field_value(std::string_view value) {
   return std::ranges::all_of(value, [](char c) {
@@ -78,7 +72,7 @@ Result<std::uint64_t> content_length(std::string_view text) {
 
 Status add_field(Headers& headers, const std::string& raw_name, std::string_view raw_value) {
   const std::string name = lowered(raw_name);
-  const std::string_view value = trimmed(raw_value);
+  const std::string_view value = without_ows(raw_value);
   if (!is_field_value(value)) {
     return fail(ErrorCode::kBadRequest, "a header field has a control character");
   }
@@ -136,7 +130,7 @@ Status check_framing(const Headers& headers, Head& head) {
 bool lists_token(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const auto comma = list.find(',');
-    if (lowered(trimmed(list.substr(0, comma))) == token) {
+    if (lowered(without_ows(list.substr(0, comma))) == token) {
       return true;
     }
     list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);

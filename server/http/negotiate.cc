@@ -3,22 +3,16 @@
 
 #include <algorithm>
 
+#include "server/http/optional_space.h"
+
 namespace assay::server {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // The text before the next `separator`; takes both off the front.
 std::string_view take(std::string_view& text, char separator) {
   const std::string_view piece = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(text.size(), piece.size() + 1));
-  return trimmed(piece);
+  return without_ows(piece);
 }
 
 // Quality in thousandths; malformed values count as 0.
@@ -88,7 +82,7 @@ std::string media_type(std::string_view content_type) {
 
 std::optional<std::string_view> negotiate(std::string_view accept,
                                           std::span<const std::string_view> available) {
-  if (trimmed(accept).empty()) {
+  if (without_ows(accept).empty()) {
     return available.front();
   }
   std::optional<std::string_view> best;

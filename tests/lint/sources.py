@@ -78,4 +78,4 @@ def report(findings):
 def main(check):
     """Runs check(root) over the checkout, or over the folder named on the command line."""
     root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT
-    sys.exit(report(check(root)))
+    sys.exit(report(list(check(root))))

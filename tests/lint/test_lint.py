@@ -19,6 +19,7 @@ import check_files  # noqa: E402
 import check_headers  # noqa: E402
 import check_docs  # noqa: E402
 import check_includes  # noqa: E402
+import check_local_names  # noqa: E402
 import check_reasons  # noqa: E402
 import check_schemas  # noqa: E402
 import check_seen_codes  # noqa: E402
@@ -392,6 +393,36 @@ class Files(Planted):
         self.plant("server/b.cc", HEAD + "const std::array<int, 70> kTable = {{\n" + "  1,\n" * 70 +
                    "}};\nint f() { return 1; }\n")
         self.assert_clean(check_files.check)
+
+
+class LocalNames(Planted):
+    ONE = ("namespace assay {\nnamespace {\n\nconstexpr int kMost = 1;\nstruct Part {\n  int x;\n};\n"
+           "Result<int> read(const Part& part) {\n  return part.x;\n}\n\n}  // namespace\n}  // namespace assay\n")
+
+    def plant_library(self, other, more=""):
+        self.plant("storage/CMakeLists.txt", f"assay_library(storage SOURCES a.cc b.cc)\n{more}")
+        self.plant("storage/a.cc", self.ONE)
+        self.plant("storage/b.cc", f"namespace assay {{\n{other}\n}}  // namespace assay\n")
+
+    def found_with(self, other, more=""):
+        self.plant_library(f"namespace {{\n{other}\n}}  // namespace", more)
+        return self.found(check_local_names.check)
+
+    def test_a_second_meaning(self):
+        for other in ("constexpr long kMost = 2;", "class Part final {\n};", "enum class Part {\n  kA\n};",
+                      "using Part = int;", "Status read(const Part& p) {\n  return {};\n}",
+                      "Status read(const\n            Part& p) {\n  return {};\n}"):
+            self.assertIn("is a local name of storage/a.cc as well", self.found_with(other), other)
+
+    def test_what_may_stay(self):
+        for other in ("constexpr int kLeast = 1;", "int read(const Other& part) {\n  return 1;\n}",
+                      "void use() {\n  struct Part {\n  };\n}", "int read(const Part& part);"):
+            self.assertEqual("", self.found_with(other), other)
+        clash = "struct Part {\n};"
+        self.assertEqual("", self.found_with(clash, "assay_alone(b.cc)\n"))
+        self.assertEqual("", self.found_with(clash, "assay_all_alone(storage)\n"))
+        self.plant_library(clash)  # in a namespace that has a name
+        self.assertEqual("", self.found(check_local_names.check))
 
 
 class Reasons(Planted):

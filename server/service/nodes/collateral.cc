@@ -85,17 +85,17 @@ Result<KeptPart> read_part(storage::Snapshot& snapshot, const std::string& name,
 }
 
 // A part and where it lies; nothing when none is kept.
-struct Found {
+struct LocatedPart {
   DocumentId id;
   KeptPart part;
 };
-Result<std::optional<Found>> find_part(storage::Snapshot& snapshot, const std::string& name) {
+Result<std::optional<LocatedPart>> find_part(storage::Snapshot& snapshot, const std::string& name) {
   ASSAY_ASSIGN(auto id, if_found(snapshot.high_water_collateral(name)));
   if (!id) {
     return std::nullopt;
   }
   ASSAY_ASSIGN(KeptPart part, read_part(snapshot, name, *id));
-  return Found{*std::move(id), std::move(part)};
+  return LocatedPart{*std::move(id), std::move(part)};
 }
 
 // Whether `part` is to take the place of `kept`.

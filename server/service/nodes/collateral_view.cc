@@ -7,7 +7,7 @@
 namespace assay::server {
 namespace {
 
-constexpr std::size_t kPage = 1000;
+constexpr std::size_t kPageOfParts = 1000;
 
 // Names of parts after `after`, in order. Marks of other things, such as of the set of plug-ins,
 // lie beside them; all names of parts begin alike.
@@ -79,7 +79,7 @@ Result<std::vector<CollateralEnd>> collateral_ends(storage::Snapshot& snapshot, 
   std::vector<CollateralEnd> ends;
   std::string after;
   while (true) {
-    ASSAY_ASSIGN(const auto names, part_names(snapshot, after, kPage));
+    ASSAY_ASSIGN(const auto names, part_names(snapshot, after, kPageOfParts));
     for (const std::string& name : names) {
       const auto found = kept_part(snapshot, name);
       if (!found || !*found || now - (*found)->next_update > kCollateralForgotten) {
@@ -93,7 +93,7 @@ Result<std::vector<CollateralEnd>> collateral_ends(storage::Snapshot& snapshot, 
         *end = {part.kind, part.name, part.next_update};
       }
     }
-    if (names.size() < kPage) {
+    if (names.size() < kPageOfParts) {
       return ends;
     }
     after = names.back();

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One local name, one meaning, within a library.
+
+With ASSAY_TOGETHER several files of a library make one translation unit, so a name that two of them
+define in unnamed namespaces must not differ between them: rename one, or list one of the files in
+assay_alone() of its folder. Without this check the next build with sanitizers would say so.
+"""
+
+import os
+import re
+
+import sources
+from sources import Finding
+
+_LIBRARY = re.compile(r"\bassay_library\(\s*(\w+)(.*?)\)", re.DOTALL)
+_ALONE = re.compile(r"\bassay_alone\((.*?)\)", re.DOTALL)
+_ALL_ALONE = re.compile(r"\bassay_all_alone\((\w+)\)")
+_FILE = re.compile(r"[\w/]+\.cc")
+_NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{$")
+_TYPE = re.compile(r"^(?:struct|class|union|enum class|enum struct|enum) (\w+)\b(?!.*;\s*$)")
+_VALUE = re.compile(r"^(?:static |inline |thread_local |const |constexpr )*[\w:<>, *&]+?[ &*](\w+)"
+                    r"(?:\[[^\]]*\])?(?: = |\{|;)")
+_ALIAS = re.compile(r"^using (\w+) = (.*)$")
+_FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|friend\b)[\w\[\]].*?[ &*](\w+)\((.*)\)"
+                       r"(?: const)?(?: noexcept)?(?: -> [^{]*)? \{")
+
+
+def _types(parameters):
+    """The parameters without their names and defaults: two functions with other types may share a name."""
+    found, depth, part = [], 0, ""
+    for char in parameters + ",":
+        depth += (char in "<([{") - (char in ">)]}")
+        if char == "," and depth == 0:
+            found.append(re.sub(r"(?<=[ &*])\w+$", "", re.sub(r"\s*=.*", "", part.strip())).strip())
+            part = ""
+        else:
+            part += char
+    return ", ".join(found)
+
+
+def local_names(text):
+    """(namespace, parameters, name): (line, meaning of an alias), of what a file defines in unnamed namespaces."""
+    raw, lines = text.splitlines(), sources.blank_comments(text).splitlines()
+    path, found = [], {}
+    for number, line in enumerate(lines, 1):
+        opened = _NAMESPACE.match(line)
+        if opened:
+            path.append(opened.group(1) or "")
+            continue
+        if raw[number - 1].startswith("}  // namespace") and path:
+            path.pop()
+            continue
+        if "" not in path or not line or line[0] in " #}":
+            continue
+        space = "::".join(path)
+        joined, end = line, number
+        while not re.search(r"[;{]\s*$|\}\s*$", joined) and end < len(lines) and end - number < 12:
+            joined = joined.rstrip() + " " + lines[end].strip()
+            end += 1
+        joined = re.sub(r"^template <.*?> ?(?=\w)|^\[\[\w+\]\] |^extern \"C\" ", "", joined)
+        alias, kind = _ALIAS.match(joined), _TYPE.match(joined)
+        function, value = _FUNCTION.match(joined), _VALUE.match(joined)
+        if alias:
+            found[(space, "", alias.group(1))] = (number, alias.group(2))
+        elif kind:
+            found[(space, "", kind.group(1))] = (number, None)
+        elif function and not joined.rstrip().endswith(";"):
+            found[(space, _types(function.group(2)), function.group(1))] = (number, None)
+        elif value and not joined.startswith(("using ", "typedef ", "static_assert", "return ")):
+            found[(space, "", value.group(1))] = (number, None)
+    return found
+
+
+def check(root):
+    for path in sources.list_files(root):
+        if os.path.basename(path) != "CMakeLists.txt" or path.startswith("tests/"):
+            continue
+        text = re.sub(r"#[^\n]*", "", sources.read(root / path) or "")
+        folder = os.path.dirname(path)
+        alone = {name for match in _ALONE.finditer(text) for name in _FILE.findall(match.group(1))}
+        for library in _LIBRARY.finditer(text):
+            first = {}
+            if library.group(1) in _ALL_ALONE.findall(text):
+                continue
+            for name in _FILE.findall(library.group(2)):
+                source = root / folder / name
+                if name in alone or not source.is_file():
+                    continue
+                for key, (line, meaning) in local_names(sources.read(source) or "").items():
+                    place = os.path.join(folder, name)
+                    other, known = first.setdefault(key, (place, meaning))
+                    if other != place and (meaning is None or meaning != known):
+                        yield Finding(place, line, f"{key[2]} is a local name of {other} as well: "
+                                      f"rename one, or list one in assay_alone() of {path}")
+
+
+if __name__ == "__main__":
+    sources.main(check)
