@@ -199,6 +199,145 @@ TEST(Corim, Malformed_IsRefused) {
   EXPECT_EQ(read(backwards), "malformed-corim");
 }
 
+TEST(Corim, MalformedMeasurements_AreRefused) {
+  const std::string digest = "5830" + hex_encode(sha384_of(9));
+  const std::map<std::string, std::string> refused = {
+      {"80", "a measurement that is a list"},
+      {"a10300", "a member that is not read"},
+      {"a1616100", "a member named by a text"},
+      {"a100646d727464", "no values"},
+      {"a200646d7274640180", "values that are a list"},
+      {"a200646d72746401a0", "values that are empty"},
+      {"a200646d72746401a10280", "no digest"},
+      {"a200646d72746401a102a0", "digests that are a map"},
+      {"a200646d72746401a1028107", "a digest that is a number"},
+      {"a200646d72746401a102818107", "a digest without value"},
+      {"a200646d72746401a102818207"
+       "6161",
+       "a value that is a text"},
+      {"a200646d72746401a1028182"
+       "4107" +
+           digest,
+       "an algorithm in bytes"},
+      {"a200646d72746401a102828207" + digest + "8207" + digest, "one algorithm twice"},
+      {"a101a10e80", "registers that are a list"},
+      {"a101a10ea0", "registers that are empty"},
+      {"a101a10ea14100818207" + digest, "a register named by bytes"},
+      {"a101a10ea100a0", "a register without digests"},
+      {"a101a10ea201818207" + digest + "6131818207" + digest, "a register twice"},
+      {"a101a1385280", "no digest of the TEE"}};
+  for (const auto& [hex, why] : refused) {
+    CorimSpec spec = good();
+    spec.triples.resize(1);
+    spec.measurement = from_hex(hex);
+    EXPECT_EQ(read(spec), "malformed-corim") << why;
+  }
+}
+
+TEST(Corim, MalformedEnvironmentsAndTriples_AreRefused) {
+  for (const auto& [hex, why] :
+       std::map<std::string, std::string>{{"80", "an environment that is a list"},
+                                          {"a10300", "a member that is not read"},
+                                          {"a10080", "a class that is a list"},
+                                          {"a100a10100", "a vendor that is a number"},
+                                          {"a100a10200", "a model that is a number"},
+                                          {"a100a10500", "a member of a class that is not read"}}) {
+    CorimSpec spec = good();
+    spec.environment = from_hex(hex);
+    EXPECT_EQ(read(spec), "malformed-corim") << why;
+  }
+  const std::string identity = "01a1006161";  // 1: {0: "a"}
+  for (const auto& [hex, why] : std::map<std::string, std::string>{
+           {"80", "a CoMID that is a list"},
+           {"a0", "no identity"},
+           {"a101a0", "an identity without id"},
+           {"a10180", "an identity that is a list"},
+           {"a1" + identity, "no triples"},
+           {"a2" + identity + "0480", "triples that are a list"},
+           {"a2" + identity + "04a0", "triples that are empty"},
+           {"a2" + identity + "04a10080", "no reference triple"},
+           {"a2" + identity + "04a1008100", "a triple that is a number"},
+           {"a2" + identity + "04a1008180", "a triple of nothing"},
+           {"a2" + identity + "04a1008182a080", "a triple without measurements"},
+           {"a2" + identity + "0380", "links that are empty"},
+           {"a2" + identity + "038100", "a link that is a number"},
+           {"a2" + identity + "0381a1006161", "a link without relation"},
+           {"a2" + identity +
+                "0381a20061610161"
+                "61",
+            "a relation that is a text"},
+           {"a2" + identity + "0381a10101", "a link without id"}}) {
+    const Bytes comid = from_hex(hex);
+    EXPECT_EQ(code_of(parse_corim(test::encode_corim(good(), {comid}))), "malformed-corim") << why;
+  }
+  EXPECT_EQ(code_of(parse_corim(test::encode_corim(good(), {from_hex("a1")}))), "malformed-cbor");
+}
+
+TEST(Corim, MalformedAround_IsRefused) {
+  const std::string head = "d901f5";
+  for (const auto& [hex, why] :
+       std::map<std::string, std::string>{{head + "80", "a list"},
+                                          {head + "a10061"
+                                                  "61",
+                                           "no tags"},
+                                          {head + "a2006161"
+                                                  "0180",
+                                           "an empty list of tags"},
+                                          {head + "a2006161"
+                                                  "018100",
+                                           "a tag that is a number"},
+                                          {head + "a2006161"
+                                                  "0181d901fa00",
+                                           "a CoMID that is no byte string"},
+                                          {head + "a200"
+                                                  "60"
+                                                  "0180",
+                                           "an empty id"},
+                                          {head + "a20061200180", "an id of a space"},
+                                          {head + "a2006161"
+                                                  "0480",
+                                           "a validity that is a list"},
+                                          {head + "a2006161"
+                                                  "04a0",
+                                           "a validity without end"},
+                                          {head + "a2006161"
+                                                  "04a10100",
+                                           "a time without its tag"},
+                                          {head + "a2006161"
+                                                  "04a101c120",
+                                           "a time before 1970"},
+                                          {head + "a2006161"
+                                                  "04a101c11b000000ffffffffff",
+                                           "a time beyond the year 9999"},
+                                          {head + "a2006161"
+                                                  "04a101c16161",
+                                           "a time in words"},
+                                          {head + "a2006161"
+                                                  "0600",
+                                           "a member that is not read"}}) {
+    EXPECT_EQ(code_of(parse_corim(from_hex(hex))), "malformed-corim") << why;
+  }
+  EXPECT_EQ(code_of(parse_corim_meta(from_hex("80"))), "malformed-corim");
+  EXPECT_EQ(code_of(parse_corim_meta({})), "malformed-cbor");
+}
+
+// A UUID, with its tag or without it, is shown as people write it.
+TEST(Corim, Uuids_AreReadAsText) {
+  for (const char* tag : {"", "d825"}) {
+    CorimSpec spec = good();
+    spec.tag_identity = from_hex(std::string("a100") + tag + "50000102030405060708090a0b0c0d0e0f");
+    const auto document = read_reference_document(make_corim(spec));
+    ASSERT_EQ(code_of(document), "ok");
+    EXPECT_EQ(document->tags[0].tag_id, "00010203-0405-0607-0809-0a0b0c0d0e0f");
+  }
+}
+
+TEST(ReferenceDocument, SeveralValuesOfOneThing_AreRefused) {
+  CorimSpec spec = good();
+  spec.triples = {{.digests = {{"83", sha384_of(1)}, {"mrtd", sha384_of(2)}}}};
+  EXPECT_EQ(read(spec), "reference-unmapped") << "83 is MRTD too";
+}
+
 TEST(ReferenceDocument, OtherTriples_AreNamedAndBringNothing) {
   CorimSpec spec = good();
   spec.other_triples = from_hex("0380");

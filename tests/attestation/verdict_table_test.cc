@@ -19,6 +19,7 @@
 #include "attestation/tdx/verify.h"
 #include "tests/attestation/tdx/shared_vectors.h"
 #include "tests/attestation/tdx/simulation.h"
+#include "tests/attestation/verdict_rows.h"
 
 namespace assay::attestation {
 namespace {
@@ -27,12 +28,8 @@ using tdx::testing::read_file;
 using tdx::testing::read_json;
 using tdx::testing::vectors_folder;
 
-struct Row {
-  std::string vector;
-  std::string expected;
-  std::string got;
-};
-using Rows = std::vector<Row>;
+using Row = verdicts::VerdictRow;
+using Rows = verdicts::VerdictRows;
 
 std::filesystem::path own_folder() {
   return std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/vectors";
@@ -160,6 +157,9 @@ constexpr Set kSets[] = {
     {"tests/vectors/tdx", real_quotes, true},
     {"tests/vectors/tdx, event logs", event_logs, true},
     {"simulator, one fault each", simulated_faults, true},
+    {"tests/vectors/cose, messages of the COSE working group", verdicts::cose_messages, true},
+    {"tests/vectors/corim", verdicts::foreign_reference_documents, true},
+    {"own documents of reference values", verdicts::own_reference_documents, true},
     {"changed real quotes", changed_quotes, false},
     {"quotes of a test PKI", quotes_of_a_test_pki, false},
     {"event logs of other projects", event_logs_of_others, false},
