@@ -113,10 +113,13 @@ struct JsonSchema::Check {
     return (above && below) || refuse(out, "the number is too small or too large");
   }
 
-  // Stops at the first item that repeats another.
+  // Stops at the first item that repeats another. Numbers of one value are one item however they
+  // are written: 0, -0.0 and 0.0 have one form when the document is written again (RFC 8785 section
+  // 3.2.2.3).
   static bool distinct(const Json& value, Violation* out) {
-    const auto before = [](const Json* a, const Json* b) {
-      return bit_of(*a) != bit_of(*b) ? bit_of(*a) < bit_of(*b) : *a < *b;
+    const auto kind = [](const Json& item) { return item.is_number() ? kInteger : bit_of(item); };
+    const auto before = [kind](const Json* a, const Json* b) {
+      return kind(*a) != kind(*b) ? kind(*a) < kind(*b) : *a < *b;
     };
     std::set<const Json*, decltype(before)> seen(before);
     for (std::size_t i = 0; i < value.size(); ++i) {
