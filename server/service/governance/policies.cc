@@ -19,7 +19,8 @@ namespace {
 
 const SigningContext kAuthors{KeyPurpose::kAuthor, {}, {}, {}};
 
-// Identities of authors of versions that were in force.
+// Identities of authors of versions that were in force. Only those who signed when the version
+// came: anybody may add a signature to what the authors signed.
 Status add_owners(storage::Snapshot& snapshot, const storage::StatementRow& row,
                   std::set<std::string>& owners) {
   ASSAY_ASSIGN(const auto activation, last_activation(snapshot, row.id));
@@ -28,7 +29,7 @@ Status add_owners(storage::Snapshot& snapshot, const storage::StatementRow& row,
   }
   for (const storage::SignerRow& signer : row.signers) {
     ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
-    if (key.purpose == KeyPurpose::kAuthor) {
+    if (key.purpose == KeyPurpose::kAuthor && signer.log_index == row.log_index) {
       owners.insert(key.identity);
     }
   }

@@ -113,22 +113,38 @@ std::vector<std::string> subjects_of(const storage::StatementRow& row) {
   return subjects;
 }
 
+// What this withdrawal says, whoever withdrew the statement before.
 Result<LeafIndex> record(storage::Transaction& transaction, const storage::StatementRow& row,
-                         const Withdrawn& withdrawn, const DocumentId& document,
-                         const Principal& actor) {
+                         const Withdrawal& withdrawal, const std::vector<std::string>& by,
+                         const DocumentId& document, const Principal& actor) {
   ASSAY_ASSIGN(storage::Epochs epochs, transaction.epochs());
   ++epochs.trust.revocation;
   ASSAY_TRY(transaction.set_epochs(epochs));
+  const Timestamp now = transaction.now();
   return transaction.append({.type = std::string(event::kStatementWithdrawn),
-                             .time = transaction.now(),
+                             .time = now,
                              .actor = actor.name,
                              .subjects = subjects_of(row),
                              .documents = {document},
-                             .detail = {{"statement", withdrawn.statement.text()},
-                                        {"reason", withdrawn.reason},
-                                        {"since", to_rfc3339(withdrawn.since)},
-                                        {"by", withdrawn.by},
+                             .detail = {{"statement", withdrawal.statement.text()},
+                                        {"reason", withdrawal.reason},
+                                        {"since", to_rfc3339(withdrawal.since.value_or(now))},
+                                        {"by", by},
                                         {"revocation_epoch", epochs.trust.revocation}}});
+}
+
+// Nobody's withdrawal takes the words from another one's or makes its time later: whoever may sign
+// such statements may add a signature to this one and withdraw that. The log has the words of all.
+void add_before(const Withdrawn& before, Withdrawn& withdrawn) {
+  withdrawn.since = std::min(withdrawn.since, before.since);
+  if (withdrawn.by_operators || before.by_operators) {
+    return;  // operators speak for everybody
+  }
+  std::set<std::string> all(withdrawn.by.begin(), withdrawn.by.end());
+  all.insert(before.by.begin(), before.by.end());
+  withdrawn.by = {all.begin(), all.end()};
+  withdrawn.reason = before.reason;
+  withdrawn.text = before.text;
 }
 
 }  // namespace
@@ -141,10 +157,6 @@ Result<Withdrawn> put_withdrawal(storage::Transaction& transaction, const Withdr
                 "a policy is not withdrawn: take it out of force by an approval", "/statement");
   }
   ASSAY_ASSIGN(const auto before, transaction.withdrawal(withdrawal.statement));
-  std::set<std::string> all(by.begin(), by.end());
-  if (before && !before->by_operators && !by_operators) {
-    all.insert(before->by.begin(), before->by.end());
-  }
   const Timestamp now = transaction.now();
   if (withdrawal.since && *withdrawal.since > now) {
     return fail(ErrorCode::kInvalidParameter, "a withdrawal cannot begin in the future", "/since");
@@ -154,8 +166,11 @@ Result<Withdrawn> put_withdrawal(storage::Transaction& transaction, const Withdr
                       withdrawal.text,
                       withdrawal.since.value_or(now),
                       now,
-                      {all.begin(), all.end()},
+                      by,
                       by_operators};
+  if (before) {
+    add_before(*before, withdrawn);
+  }
   ASSAY_TRY(transaction.put_withdrawal(withdrawn));
   return withdrawn;
 }
@@ -180,7 +195,7 @@ Result<WithdrawalAccepted> accept_withdrawal(Services& services, ByteView envelo
     ASSAY_TRY(require_room(transaction, by));
     ASSAY_ASSIGN(withdrawn, put_withdrawal(transaction, withdrawal, by, false));
     ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, envelope));
-    ASSAY_ASSIGN(index, record(transaction, row, *withdrawn, document, actor));
+    ASSAY_ASSIGN(index, record(transaction, row, withdrawal, by, document, actor));
     return {};
   };
   ASSAY_TRY(write_change(services, work));

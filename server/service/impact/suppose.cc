@@ -67,7 +67,8 @@ void suppose_evidence(const Hypothesis& hypothesis, policy::StatementFact& state
 void suppose_statement(const Hypothesis& hypothesis, bool withdrawn,
                        policy::StatementFact& statement) {
   suppose_evidence(hypothesis, statement);
-  if (withdrawn && !statement.withdrawn) {
+  // What some of its signers withdrew can still be withdrawn for all of them.
+  if (withdrawn && !(statement.withdrawn && statement.withdrawn->whole)) {
     statement.withdrawn = policy::WithdrawnFact{kSupposed.reason, kSupposed.at, {}};
   }
   for (policy::SignerFact& signer : statement.signers) {

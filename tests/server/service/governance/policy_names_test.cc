@@ -58,6 +58,17 @@ TEST_F(PolicyNames, AreHandedOnByAVersionThatBothSign) {
   EXPECT_TRUE(store(3, {&mallory_}));
 }
 
+// The signature of the author is public; whoever puts his own beside it was given nothing.
+TEST_F(PolicyNames, AreNotTakenByOneMoreSignatureOnWhatWasInForce) {
+  const auto first = store(1, {&author_});
+  activate(first->row.id);
+  const auto both = store(1, {&author_, &mallory_});
+  ASSERT_TRUE(both) << to_string(both.error());
+  ASSERT_EQ(both->row.signers.size(), 2U);
+  EXPECT_EQ(refusal(store(2, {&mallory_})), ErrorCode::kRoleNotGranted);
+  EXPECT_TRUE(store(2, {&author_}));
+}
+
 TEST_F(PolicyNames, AreFreeWhenNoAuthorIsLeft) {
   const auto first = store(1, {&author_});
   activate(first->row.id);

@@ -157,6 +157,39 @@ TEST_F(Withdrawals, OneOfTwoSigners_WithdrawsForHimselfAlone) {
   EXPECT_TRUE(denied_as_withdrawn());
 }
 
+// Whoever may evaluate can add a signature to what eva withdrew, and withdraw that: her words and
+// her time stay.
+TEST_F(Withdrawals, LaterWithdrawal_ChangesNoWordsOfTheFirst) {
+  const TestKey late = make_key(KeyPurpose::kSigner, "late", {role("evaluate")});
+  trust(AddKey{late.record});
+  const auto row = rows_.at("evaluate");
+  const Timestamp known = clock_.now() - std::chrono::hours(24);
+  const Withdrawal first{row.id, "data-withdrawn", "stolen data", known};
+  ASSERT_TRUE(accept_withdrawal(*services_, signed_withdrawal(first, {&evaluator_}), actor_));
+  const auto stored = store_->snapshot().value()->document(row.envelopes.front()).value();
+  const auto parsed = attestation::parse_envelope(stored.bytes).value();
+  ASSERT_TRUE(accept_attestation(
+      *services_, envelope(parsed.payload_type, as_text(parsed.payload), {&late}), actor_));
+  const Withdrawal second{row.id, "superseded", "nothing to see", {}};
+  const auto both = accept_withdrawal(*services_, signed_withdrawal(second, {&late}), actor_);
+  ASSERT_TRUE(both) << to_string(both.error());
+  EXPECT_EQ(both->withdrawn.by, (std::vector<std::string>{"eva", "late"}));
+  EXPECT_EQ(both->withdrawn.reason, "data-withdrawn");
+  EXPECT_EQ(both->withdrawn.text, "stolen data");
+  EXPECT_EQ(both->withdrawn.since, known);
+  // The record says what the second one said, and nothing in the name of eva.
+  storage::EventQuery query;
+  query.type = event::kStatementWithdrawn;
+  query.subject = row.id.text();
+  const LogRecord record = store_->snapshot().value()->events(query)->items.back().record;
+  EXPECT_EQ(record.detail["by"], (Json{"late"}));
+  EXPECT_EQ(record.detail["reason"], "superseded");
+  trust(WithdrawStatement{{row.id, "other", "for everybody", {}}});
+  const auto whole = store_->snapshot().value()->withdrawal(row.id).value();
+  EXPECT_EQ(whole->text, "for everybody");
+  EXPECT_EQ(whole->since, known);
+}
+
 TEST_F(Withdrawals, FirstOfTwoSigners_TakesNothingFromTheOther) {
   const TestKey late = make_key(KeyPurpose::kSigner, "late", {role("evaluate")});
   trust(AddKey{late.record});

@@ -3,6 +3,7 @@
 #include "server/service/impact/decision_impact.h"
 
 #include "server/service/documents/accept.h"
+#include "server/service/governance/withdrawals.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server {
@@ -102,6 +103,30 @@ TEST_F(DecisionImpactTest, KeysAndStatements) {
   EXPECT_EQ(ask_if({.revoke_keys = {approver_a_.record.id}})["denied"], 1);
   EXPECT_EQ(ask_if({.revoke_keys = {operator1_.record.id}})["denied"], 0);
   EXPECT_EQ(ask_if({.without_artifacts = {id_of(model_).text()}})["denied"], 1);
+}
+
+// One of two signers withdrew an evaluation, so it still stands; what if nobody stood by it?
+TEST_F(DecisionImpactTest, WhatOneSignerWithdrew_CanBeSupposedWithdrawnForAll) {
+  const test::TestKey late = make_key(KeyPurpose::kSigner, "late", {role("evaluate")});
+  const auto epochs = store_->snapshot().value()->epochs().value();
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(epochs.trust.trust + 1, {AddKey{late.record}}, {&operator1_, &operator2_}),
+      actor_));
+  storage::StatementQuery query;
+  query.subject = id_of(model_).text();
+  query.stage = "evaluate";
+  const auto row = store_->snapshot().value()->statements(query)->items.front();
+  const Bytes stored = store_->snapshot().value()->document(row.envelopes.front()).value().bytes;
+  ASSERT_TRUE(accept_attestation(
+      *services_, envelope(kStatementPayloadType, as_text(payload_of(stored)), {&late}), actor_));
+  const std::string payload =
+      canonical_json(to_json(Withdrawal{row.id, "incorrect", "a wrong run", {}})).value();
+  ASSERT_TRUE(accept_withdrawal(*services_,
+                                envelope(kWithdrawalPayloadType, payload, {&evaluator_}), actor_));
+  ASSERT_TRUE(decide_now().verdict.allowed);
+  const Json answer = ask_if({.withdraw_statements = {row.id}});
+  EXPECT_EQ(answer["denied"], 1) << answer.dump(1);
 }
 
 // Decisions of one case are judged together, and still each at its own time.
