@@ -2,6 +2,7 @@
 // assay release: which artifact a version of a model name is, and which release it follows.
 #include "schemas/release.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,6 +31,27 @@ struct Known {
   std::vector<policy::ReleaseLink> links;  // one for each item; counts: unless withdrawn
 };
 
+// Whether the signature of the identity was withdrawn: by the signer, or by operators for
+// everybody.
+bool withdrew(const Json& item, const std::string& identity) {
+  const auto withdrawn = item.find("withdrawn");
+  if (withdrawn == item.end()) {
+    return false;
+  }
+  const Json& by = list_at(*withdrawn, "by");
+  return withdrawn->value("by_operators", true) ||
+         std::find(by.begin(), by.end(), Json(identity)) != by.end();
+}
+
+// Whether nobody stands behind the release any more.
+bool all_withdrew(const Json& item) {
+  const Json& signers = list_at(item, "signers");
+  return item.contains("withdrawn") &&
+         std::all_of(signers.begin(), signers.end(), [&](const Json& signer) {
+           return withdrew(item, text_at(signer, "identity"));
+         });
+}
+
 Result<Known> fetch_releases(Api& api, const std::string& name) {
   Query query;
   query.add("predicate_type", std::string(kReleasePredicateType));
@@ -38,7 +60,7 @@ Result<Known> fetch_releases(Api& api, const std::string& name) {
   ASSAY_ASSIGN(known.answer, api.list("/v1/attestations", query, kMaxReleases));
   for (const Json& item : list_at(known.answer, "items")) {
     ASSAY_ASSIGN(StatementId id, StatementId::parse(text_at(item, "id")));
-    policy::ReleaseLink link{std::move(id), {}, !item.contains("withdrawn")};
+    policy::ReleaseLink link{std::move(id), {}, !all_withdrew(item)};
     const std::string before = text_at(item.value("release", Json::object()), "supersedes");
     if (!before.empty()) {
       ASSAY_ASSIGN(link.supersedes, StatementId::parse(before));
@@ -58,9 +80,8 @@ std::string signers_of(const Json& item) {
 
 std::string state_of(const Json& item, const policy::NewestRelease& newest) {
   const std::string id = text_at(item, "id");
-  const auto withdrawn = item.find("withdrawn");
-  if (withdrawn != item.end()) {
-    return "withdrawn: " + text_at(*withdrawn, "reason");
+  if (all_withdrew(item)) {
+    return "withdrawn: " + text_at(item["withdrawn"], "reason");
   }
   if (newest.fork && (newest.fork->first.text() == id || newest.fork->second.text() == id)) {
     return "forked";
@@ -85,7 +106,7 @@ struct CreateOptions {
 bool believes(const policy::PublisherDemands& demands, const Json& item) {
   std::vector<std::string> identities;
   for (const Json& signer : list_at(item, "signers")) {
-    if (!signer.contains("revoked_at")) {
+    if (!signer.contains("revoked_at") && !withdrew(item, text_at(signer, "identity"))) {
       identities.push_back(text_at(signer, "identity"));
     }
   }

@@ -83,6 +83,18 @@ class Releases(served.TestCase):
         revoked = [*self.CHAIN, released(3, 2, "alice", revoked=("alice",))]
         self.assertEqual(self.follows(revoked, [self.policy("prod", "alice")]), ident(2))
 
+    def test_a_withdrawal_is_of_one_signer_or_of_all(self):
+        def third(**withdrawn):
+            withdrawn = {"reason": "incorrect", "by_operators": False} | withdrawn
+            return [*self.CHAIN, released(3, 2, "alice", "bob", withdrawn=withdrawn)]
+        alice = self.policy("prod", "alice")
+        self.assertEqual(self.follows(third(by=["bob"]), [alice]), ident(3))
+        self.assertEqual(self.follows(third(by=["alice"]), [alice]), ident(2))
+        self.assertEqual(self.follows(third(by=["olga"], by_operators=True), [alice]), ident(2))
+        # Where no policy says whom to believe, one who stands behind it is enough.
+        self.assertEqual(self.follows(third(by=["alice"]), []), ident(3))
+        self.assertEqual(self.follows(third(by=["alice", "bob"]), []), ident(2))
+
     def test_policies_that_disagree_are_named(self):
         policies = [self.policy("prod", "alice"), self.policy("lab", "mallory")]
         refused = self.create(self.FORK, policies, code=TROUBLE)
