@@ -105,8 +105,9 @@ Said what_it_says(const StatementCondition& condition, const JudgedFacts& facts,
 
 // The statements that decide: all of the kind, whether or not a signature still counts; for
 // `latest` the last of them. A statement that was withdrawn may have said anything.
+// `excluded` is given those who signed another one later.
 std::vector<const JudgedStatement*> deciding(const StatementCondition& condition,
-                                             const JudgedFacts& facts) {
+                                             const JudgedFacts& facts, Excluded& excluded) {
   std::vector<const JudgedStatement*> all;
   const auto* group = facts.index->group(condition.predicate_type, condition.stage);
   if (group == nullptr) {
@@ -121,7 +122,7 @@ std::vector<const JudgedStatement*> deciding(const StatementCondition& condition
       all.push_back(&facts.statements[i]);
     }
   }
-  keep_latest(condition, true, all);
+  excluded.surely.merge(keep_latest(condition, true, all));
   return all;
 }
 
@@ -129,11 +130,12 @@ std::vector<const JudgedStatement*> deciding(const StatementCondition& condition
 // lists, stand behind statements that say otherwise. For `any`, besides, no listed identity may
 // have signed a statement that is as required, or of which that is not known.
 Doubt doubt_about_statements(const StatementCondition& condition, const Scope& scope) {
-  const Excluded excluded = excluded_by(condition.signers, scope);
+  Excluded excluded = excluded_by(condition.signers, scope);
+  const auto statements = deciding(condition, scope.facts, excluded);
   std::set<std::string_view> otherwise;
   bool maybe = false;
   Doubt why = excluded.unknown ? Doubt(Reason::kSignersRelationUnknown) : Doubt();
-  for (const JudgedStatement* statement : deciding(condition, scope.facts)) {
+  for (const JudgedStatement* statement : statements) {
     Doubt here = unreliable(condition, *statement, scope.now, excluded);
     const Said said = here ? Said{} : what_it_says(condition, scope.facts, *statement->fact);
     if (!here && !said.otherwise) {

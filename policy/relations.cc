@@ -2,8 +2,11 @@
 #include "policy/relations.h"
 
 #include <algorithm>
+#include <map>
 
+#include "policy/statement_index.h"
 #include "policy/statement_tests.h"
+#include "policy/withdrawn_fact.h"
 
 namespace assay::policy {
 namespace {
@@ -30,12 +33,38 @@ void add(const Tally& tally, Excluded& excluded) {
   excluded.unknown = excluded.unknown || tally.counted().empty();
 }
 
+bool names(const std::vector<std::string>& list, std::string_view identity) {
+  return list.empty() || std::ranges::find(list, identity) != list.end();
+}
+
+// Whoever took his signature back did sign: that makes nobody independent.
+void add_withdrawn(const SignerRequirement& signers, const std::vector<std::string>& considered,
+                   const JudgedStatement& statement, Excluded& excluded) {
+  for (const JudgedSigner& signer : statement.signers) {
+    if (took_back(*statement.fact, signer.identity) && names(signers.identities, signer.identity) &&
+        names(considered, signer.identity)) {
+      excluded.surely.insert(signer.identity);
+    }
+  }
+}
+
 void add_manifest(const SignerRequirement& signers, const JudgedFacts& facts, Excluded& excluded) {
   Tally tally(signers);
   for (const JudgedStatement& statement : facts.manifest_statements) {
     tally.add(statement);
+    add_withdrawn(signers, {}, statement, excluded);
   }
   add(tally, excluded);
+}
+
+void add_statement(const StatementCondition& condition, const Scope& scope, Excluded& excluded) {
+  add(tally_of(condition, scope), excluded);
+  const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
+  if (group != nullptr) {
+    for (const std::size_t i : group->members) {
+      add_withdrawn(condition.signers, condition.considered, scope.facts.statements[i], excluded);
+    }
+  }
 }
 
 void add_condition(const Condition* condition, const Scope& scope, Excluded& excluded) {
@@ -44,7 +73,7 @@ void add_condition(const Condition* condition, const Scope& scope, Excluded& exc
   } else if (const auto* manifest = std::get_if<ManifestCondition>(&condition->kind)) {
     add_manifest(manifest->signers, scope.facts, excluded);
   } else if (const auto* statement = std::get_if<StatementCondition>(&condition->kind)) {
-    add(tally_of(*statement, scope), excluded);
+    add_statement(*statement, scope, excluded);
   } else {
     excluded.unknown = true;
   }
@@ -70,9 +99,7 @@ Excluded excluded_by(const SignerRequirement& signers, const Scope& scope) {
 }
 
 bool is_considered(const StatementCondition& condition, std::string_view identity) {
-  return condition.considered.empty() ||
-         std::find(condition.considered.begin(), condition.considered.end(), identity) !=
-             condition.considered.end();
+  return names(condition.considered, identity);
 }
 
 bool has_considered_signer(const StatementCondition& condition, const JudgedStatement& statement) {
@@ -82,24 +109,38 @@ bool has_considered_signer(const StatementCondition& condition, const JudgedStat
       });
 }
 
-void keep_latest(const StatementCondition& condition, bool rejected,
-                 std::vector<const JudgedStatement*>& statements) {
+Names keep_latest(const StatementCondition& condition, bool rejected,
+                  std::vector<const JudgedStatement*>& statements) {
   if (condition.quantifier != Quantifier::kLatest || statements.empty()) {
-    return;
+    return {};
   }
-  const JudgedStatement* latest = nullptr;
-  Timestamp last = Timestamp::min();
+  struct Word {
+    const JudgedStatement* statement = nullptr;
+    Timestamp at = Timestamp::min();
+  };
+  Word latest{statements.back()};
+  std::map<std::string_view, Word> words;  // the last one of each identity
   for (const JudgedStatement* statement : statements) {
     for (const JudgedSigner& signer : statement->signers) {
-      const bool asked = (rejected || signer.state != SignerState::kRejected) &&
-                         is_considered(condition, signer.identity);
-      if (asked && signer.signed_at >= last) {
-        last = signer.signed_at;
-        latest = statement;
+      if ((!rejected && signer.state == SignerState::kRejected) ||
+          !is_considered(condition, signer.identity)) {
+        continue;
+      }
+      for (Word* word : {&latest, &words[signer.identity]}) {
+        if (signer.signed_at >= word->at) {
+          *word = {statement, signer.signed_at};
+        }
       }
     }
   }
-  statements = {latest == nullptr ? statements.back() : latest};
+  Names elsewhere;
+  for (const auto& [identity, word] : words) {
+    if (word.statement != latest.statement) {
+      elsewhere.insert(identity);
+    }
+  }
+  statements = {latest.statement};
+  return elsewhere;
 }
 
 }  // namespace assay::policy

@@ -28,8 +28,10 @@ struct Excluded {
 // With the quantifier latest, keeps that statement alone which a considered identity signed last;
 // of several, the last one in `statements`. When a statement was first pushed does not matter:
 // somebody else may have pushed the same bytes before. `rejected`: signatures that do not count
-// are looked at as well.
-void keep_latest(const StatementCondition& condition, bool rejected,
-                 std::vector<const JudgedStatement*>& statements);
+// are looked at as well. Returns the identities that signed another one of `statements` since: they
+// do not stand behind the one that is kept, so whoever signs it again brings back nobody's word but
+// his own.
+Names keep_latest(const StatementCondition& condition, bool rejected,
+                  std::vector<const JudgedStatement*>& statements);
 
 }  // namespace assay::policy

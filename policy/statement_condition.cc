@@ -162,6 +162,7 @@ Json expected_of(const StatementCondition& condition, const Tally& tally) {
 struct Candidates {
   std::vector<const JudgedStatement*> list;
   std::vector<const JudgedStatement*> withdrawn;
+  Names elsewhere;  // for `latest`: who signed another one later
   std::size_t not_considered = 0;
 };
 
@@ -184,7 +185,7 @@ Candidates candidates_of(const StatementCondition& condition, const JudgedFacts&
       candidates.withdrawn.push_back(&statement);
     }
   }
-  keep_latest(condition, false, candidates.list);
+  candidates.elsewhere = keep_latest(condition, false, candidates.list);
   return candidates;
 }
 
@@ -227,6 +228,7 @@ Tally tally_of(const StatementCondition& condition, const Scope& scope) {
   Tally tally(condition.signers);
   tally.consider(condition.considered);
   Failures failures;
+  // Who said something else since counts here: that takes away his word, not that he took part.
   const Candidates candidates = candidates_of(condition, scope.facts, tally);
   examine_all(condition, scope, candidates, {}, failures, tally);
   return tally;
@@ -236,13 +238,14 @@ ConditionResult judge(const StatementCondition& condition, const Scope& scope) {
   ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
   Tally tally(condition.signers);
   tally.consider(condition.considered);
-  const Excluded excluded = excluded_by(condition.signers, scope);
-  tally.exclude(excluded.surely, excluded.perhaps);
+  Excluded excluded = excluded_by(condition.signers, scope);
   const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
   if (group != nullptr) {
     result.evidence = group->evidence;
   }
   const Candidates candidates = candidates_of(condition, scope.facts, tally);
+  excluded.surely.insert(candidates.elsewhere.begin(), candidates.elsewhere.end());
+  tally.exclude(excluded.surely, excluded.perhaps);
   Failures failures;
   const std::vector<Judged> judged =
       examine_all(condition, scope, candidates, excluded, failures, tally);

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 
 namespace assay::server {
 namespace {
 
 constexpr std::size_t kFamilyDigits = 12;
-constexpr std::size_t kMaxPartName = 128;
 
 bool is_hex(const std::string& text) {
   return std::ranges::all_of(
@@ -39,10 +39,7 @@ Result<Response> put_collateral(Api& api, const Call& call) {
 
 Result<Response> list_collateral(Api& api, const Call& call) {
   ASSAY_ASSIGN(const std::size_t limit, limit_parameter(call));
-  const std::string after = call.parameter("after").value_or("");
-  if (after.size() > kMaxPartName) {
-    return fail(ErrorCode::kInvalidParameter, "after is the name of a part", "after");
-  }
+  ASSAY_ASSIGN(const std::string after, filter(call, "after", Form::kPart));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(Json items, collateral_view(*snapshot, after, limit));
   std::optional<std::string> next;

@@ -74,6 +74,13 @@ bool is_digest(std::string_view text) {
          colon + 1 < text.size() && length(text.substr(colon + 1)) <= 256;
 }
 
+bool is_part(std::string_view text) {
+  constexpr std::size_t kMost = 128;
+  return !text.empty() && text.size() <= kMost && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '/' || c == '-';
+  });
+}
+
 struct FormRow {
   Form form;
   bool (*holds)(std::string_view);
@@ -104,6 +111,10 @@ constexpr std::array kForms = {
             [](std::string_view text) { return !text.empty() && length(text) <= 512; },
             "a subject has 1 to 512 characters"},
     FormRow{Form::kDigest, is_digest, "a subject is an artifact id or algorithm:value"},
+    FormRow{Form::kPart, is_part, "a part of collateral has a name such as tdx/root-crl"},
+    FormRow{Form::kPlace,
+            [](std::string_view text) { return !text.empty() && length(text) <= 512; },
+            "go on with `next` of the page before"},
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ enum class Form {
   kNamespace,      // a namespace: 1 to 253 characters
   kSubject,        // subject of a log record: 1 to 512 characters
   kDigest,         // an artifact id, or algorithm:value
+  kPart,           // name of a part of collateral
+  kPlace,          // where a list of pods goes on: 1 to 512 characters
 };
 
 // Returns the value of the parameter `name`; empty when the parameter is absent. Errors:

@@ -31,7 +31,7 @@ Result<Response> list_affected_pods(Api& api, const Call& call) {
   }
   ASSAY_ASSIGN(query.artifact, filter(call, "artifact", Form::kDigest));
   ASSAY_ASSIGN(query.limit, limit_parameter(call));
-  query.after = call.parameter("after").value_or("");
+  ASSAY_ASSIGN(query.after, filter(call, "after", Form::kPlace));
   ASSAY_ASSIGN(const Json answer, affected_pods(api.services, query, call.request.deadline));
   return json_response(200, answer);
 }

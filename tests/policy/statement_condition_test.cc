@@ -155,6 +155,66 @@ TEST(StatementCondition, Latest_PassesOverWithdrawnStatements) {
   expect(judge_alone(accurate(Quantifier::kLatest), facts), Outcome::kPass, std::nullopt);
 }
 
+Facts refused_then_old_acceptance_signed_again(const TrustedKey& again) {
+  Facts facts = evaluated({0.9, 0.1});
+  const Timestamp last = facts.statements.back().signers.front().signed_at;
+  facts.statements.change().front().signers.push_back({again, last + std::chrono::seconds(1)});
+  return facts;
+}
+
+// eve accepted, then refused. Another one with the role signs her old acceptance.
+TEST(StatementCondition, Latest_WhoeverSignsAnOldOneAgain_BringsBackNobodyElsesWord) {
+  StatementCondition condition = accurate(Quantifier::kLatest);
+  condition.signers.identities = {"eve"};
+  expect(judge_alone(condition, evaluated({0.9, 0.1})), Outcome::kFail, Reason::kPredicateMismatch);
+  const Facts facts =
+      refused_then_old_acceptance_signed_again(signer("paul-1", "paul", "evaluate"));
+  EXPECT_NE(judge_alone(condition, facts).outcome, Outcome::kPass) << "listed";
+  condition.signers = {};
+  condition.signers.at_least = 2;
+  EXPECT_NE(judge_alone(condition, facts).outcome, Outcome::kPass) << "two people";
+}
+
+// The one who signs again is excluded (a publisher).
+TEST(StatementCondition, Latest_SignedAgainByAnExcludedOne_DoesNotPass) {
+  StatementCondition condition = accurate(Quantifier::kLatest);
+  condition.signers.none_of = {std::string(kPublishers)};
+  const Facts facts =
+      refused_then_old_acceptance_signed_again(signer("alice-e", "alice", "evaluate"));
+  EXPECT_NE(judge_alone(condition, facts).outcome, Outcome::kPass);
+}
+
+// A key without any role for it (another namespace).
+TEST(StatementCondition, LatestBelowNot_SignatureThatDoesNotCount_DecidesNothing) {
+  StatementCondition bad = stage_condition("evaluate");
+  bad.where = {{"/accuracy", Comparison::kLess, 0.5}};
+  bad.quantifier = Quantifier::kLatest;
+  Facts facts = evaluated({0.9, 0.1});
+  const Timestamp last = facts.statements.back().signers.front().signed_at;
+  facts.statements.change().back().signers.front().key = revoked(signer("eve-2", "eve"), now());
+  const NotCondition negation{{policy::test::condition("bad", bad)}};
+  EXPECT_EQ(judge_alone(negation, facts).outcome, Outcome::kError) << "before";
+  facts.statements.change().front().signers.push_back(
+      {signer("mallory-1", "mallory", "evaluate", {}, "mallory"), last + std::chrono::seconds(1)});
+  EXPECT_EQ(judge_alone(negation, facts).outcome, Outcome::kError) << "stranger";
+}
+
+// Who withdrew his signature on the manifest approves as somebody independent.
+TEST(StatementCondition, NoneOf_ExcludesWhoTookHisSignatureBack) {
+  Facts facts = valid_facts();
+  StatementFact& published = facts.manifests.change().front().statement;
+  published.signers.push_back({publisher("carol-p", "carol"), published.signers.front().signed_at});
+  std::erase_if(facts.statements.change(),
+                [](const StatementFact& one) { return one.stage == "approve"; });
+  facts.statements.push_back(
+      statement(50, "approve", Json::object(), {signer("carol-a", "carol")}));
+  StatementCondition condition = stage_condition("approve");
+  condition.signers.none_of = {std::string(kPublishers)};
+  EXPECT_NE(judge_alone(condition, facts).outcome, Outcome::kPass) << "before";
+  published.withdrawn = WithdrawnFact{"other", now(), {"carol"}, false};
+  EXPECT_NE(judge_alone(condition, facts).outcome, Outcome::kPass) << "after";
+}
+
 TEST(StatementCondition, Failure_NamesPointerExpectedActualStatement) {
   const ConditionResult result = judge_accuracy({0.9, 0.1}, Quantifier::kEvery);
   EXPECT_EQ(result.actual["failures"], Json::array({{{"statement", statement_id(11).text()},

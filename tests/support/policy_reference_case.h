@@ -199,6 +199,8 @@ struct Case {
   [[nodiscard]] Timestamp last_said(const StatementCondition& condition,
                                     const StatementFact& statement, bool counted) const;
   [[nodiscard]] std::vector<StatementFact> asked_about(const StatementCondition& condition) const;
+  [[nodiscard]] std::set<std::string> who_moved_on(const StatementCondition& condition,
+                                                   const StatementFact& kept, bool counted) const;
   [[nodiscard]] Truth as_required(const StatementCondition& condition,
                                   const StatementFact& statement) const;
   [[nodiscard]] Others others_of(const SignerRequirement& signers) const;
@@ -218,7 +220,6 @@ struct Case {
   [[nodiscard]] Reason why_unbound() const;
   [[nodiscard]] std::optional<Answer> judge_implied(const std::vector<Condition>& require) const;
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
-
   [[nodiscard]] Reason why_none(const StatementCondition& condition) const;
   // Whether the stage evidence of a statement is as the condition demands.
   [[nodiscard]] Tested evidence_of(const StatementCondition& condition,

@@ -58,6 +58,33 @@ bool matches_one(const std::vector<std::string>& patterns, const std::string& te
   });
 }
 
+// Who took back what he signed did sign, of the manifests or of the statements of the kind.
+std::set<std::string> who_took_back(const Facts& facts, const ManifestCondition* manifest,
+                                    const StatementCondition* statement) {
+  std::set<std::string> identities;
+  const auto add = [&](const StatementFact& fact, const std::vector<std::string>& listed) {
+    for (const SignerFact& signer : fact.signers) {
+      if (taken_back(fact, signer) && in(listed, signer.key.identity)) {
+        identities.insert(signer.key.identity);
+      }
+    }
+  };
+  if (statement == nullptr) {
+    for (const ManifestFact& one : facts.manifests) {
+      add(one.statement,
+          manifest == nullptr ? std::vector<std::string>{} : manifest->signers.identities);
+    }
+    return identities;
+  }
+  for (const StatementFact& one : facts.statements) {
+    if (one.predicate_type == statement->predicate_type && one.stage == statement->stage) {
+      add(one, statement->signers.identities);
+    }
+  }
+  std::erase_if(identities, [&](const auto& one) { return !in(statement->considered, one); });
+  return identities;
+}
+
 }  // namespace
 
 Others Case::others_of(const SignerRequirement& signers) const {
@@ -82,8 +109,8 @@ Others Case::others_of(const SignerRequirement& signers) const {
     if (id == kPublishers || manifest != nullptr) {
       for (const ManifestFact& one : facts.manifests) {
         for (const SignerFact& signer : one.statement.signers) {
-          add(manifest == nullptr ? SignerRequirement{} : manifest->signers, signer,
-              counts(signer, publisher_of(one)));
+          const auto listed = manifest == nullptr ? SignerRequirement{} : manifest->signers;
+          add(listed, signer, counts_on(signer, one));
         }
       }
     } else if (statement != nullptr) {
@@ -102,6 +129,11 @@ Others Case::others_of(const SignerRequirement& signers) const {
       others.known[identity] = either(others.has(identity), truth);
     }
     others.unknown = others.unknown || !somebody;
+    const bool signers_meant = id == kPublishers || manifest != nullptr || statement != nullptr;
+    for (const std::string& identity :
+         signers_meant ? who_took_back(facts, manifest, statement) : std::set<std::string>{}) {
+      others.known[identity] = Truth::kYes;
+    }
   }
   return others;
 }

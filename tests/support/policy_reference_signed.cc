@@ -183,6 +183,29 @@ std::vector<StatementFact> Case::asked_about(const StatementCondition& condition
   return statements;
 }
 
+// With `latest`: those whose last word is about another statement of the kind than `kept`.
+std::set<std::string> Case::who_moved_on(const StatementCondition& condition,
+                                         const StatementFact& kept, bool counted) const {
+  std::map<std::string, std::pair<Timestamp, std::uint64_t>> words;
+  for (const StatementFact& statement : facts.statements) {
+    for (const SignerFact& signer : statement.signers) {
+      if (statement.predicate_type == condition.predicate_type &&
+          statement.stage == condition.stage && is_named(condition, signer) &&
+          (!counted || counts(signer, statement) != Truth::kNo)) {
+        auto& word = words[signer.key.identity];
+        word = std::max(word, {signer.signed_at, statement.log_index});
+      }
+    }
+  }
+  std::set<std::string> others;
+  for (const auto& [identity, word] : words) {
+    if (condition.quantifier == Quantifier::kLatest && word.second != kept.log_index) {
+      others.insert(identity);
+    }
+  }
+  return others;
+}
+
 Truth Case::as_required(const StatementCondition& condition, const StatementFact& statement) const {
   const auto list = asked_of(condition, statement);
   if (first(list, Truth::kNo) != nullptr) {
@@ -196,7 +219,10 @@ Answer Case::judge(const StatementCondition& condition) const {
   if (statements.empty()) {
     return answer(Outcome::kFail, why_none(condition));
   }
-  const Others others = others_of(condition.signers);
+  Others others = others_of(condition.signers);
+  for (const std::string& identity : who_moved_on(condition, statements.back(), true)) {
+    others.known[identity] = Truth::kYes;
+  }
   const bool any = condition.quantifier == Quantifier::kAny;
   const Outcome outcome = in_every_world([&](World& world) {
     std::set<std::string> identities;
@@ -384,7 +410,12 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
     });
     all = {*last};
   }
-  const Others excluded = others_of(condition.signers);
+  Others excluded = others_of(condition.signers);
+  if (!all.empty()) {
+    for (const std::string& identity : who_moved_on(condition, *all.rbegin()->second, false)) {
+      excluded.known[identity] = Truth::kYes;
+    }
+  }
   std::set<std::string> against;
   std::set<std::string> others;
   std::optional<Reason> why;
