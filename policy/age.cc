@@ -21,4 +21,8 @@ bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now) {
   return max_age_seconds <= kLongest && age_milliseconds(then, now) > max_age_seconds * 1000;
 }
 
+bool is_valid(const std::optional<Timestamp>& until, Timestamp now) {
+  return !until || now < *until;
+}
+
 }  // namespace assay::policy

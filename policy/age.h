@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "schemas/core/clock.h"
 
@@ -14,5 +15,7 @@ namespace assay::policy {
 // milliseconds. Returns false when `then` is later than `now`; the caller must detect such a time
 // separately.
 [[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
+// Returns false from `until` on. Returns true without `until`: nothing ends.
+[[nodiscard]] bool is_valid(const std::optional<Timestamp>& until, Timestamp now);
 
 }  // namespace assay::policy

@@ -141,6 +141,9 @@ Json to_json(const ReportFact& report) {
                {"appraisal_current", report.appraisal_current},
                {"device_attested", report.device_attested},
                {"spot_checks", report.spot_checks}};
+  if (report.evidence_valid_until) {
+    json["evidence_valid_until"] = to_rfc3339(*report.evidence_valid_until);
+  }
   if (!report.volume.empty()) {
     json["volume"] = report.volume;
   }
@@ -325,11 +328,11 @@ Result<ClaimFact> claim_from_json(const Json& json, const std::string& where) {
 }
 
 Result<ReportFact> report_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(
-      check_members(json, where,
-                    {"job", "scope", "location", "result", "reported_at", "read_since",
-                     "worker_measured", "appraisal_current", "device_attested", "spot_checks"},
-                    {"volume", "pod", "instance", "memory", "differing", "report"}));
+  ASSAY_TRY(check_members(
+      json, where,
+      {"job", "scope", "location", "result", "reported_at", "read_since", "worker_measured",
+       "appraisal_current", "device_attested", "spot_checks"},
+      {"volume", "pod", "instance", "memory", "differing", "report", "evidence_valid_until"}));
   const Reader in{json, where};
   ReportFact report;
   ASSAY_ASSIGN(report.job, in.text("job"));
@@ -342,6 +345,8 @@ Result<ReportFact> report_from_json(const Json& json, const std::string& where) 
   ASSAY_ASSIGN(report.appraisal_current, in.flag("appraisal_current"));
   ASSAY_ASSIGN(report.device_attested, in.flag("device_attested"));
   ASSAY_ASSIGN(report.spot_checks, in.number("spot_checks"));
+  ASSAY_ASSIGN(report.evidence_valid_until,
+               in.parsed_if_there("evidence_valid_until", parse_rfc3339));
   if (json.contains("volume")) {
     ASSAY_ASSIGN(report.volume, in.text("volume"));
   }

@@ -109,6 +109,7 @@ struct ReportFact {
   Timestamp read_since;
   bool worker_measured = false;    // the worker key is bound to accepted evidence
   bool appraisal_current = false;  // the evidence is accepted by the appraisal policy in force
+  std::optional<Timestamp> evidence_valid_until{};  // as StageEvidenceFact::valid_until
   bool device_attested = false;
   std::uint64_t spot_checks = 0;
   std::optional<DocumentId> report;

@@ -189,6 +189,9 @@ Json actual_of(const std::string& node, const ReportFact& report, Timestamp now)
                  {"appraisal_current", report.appraisal_current},
                  {"device_attested", report.device_attested},
                  {"spot_checks", report.spot_checks}};
+  if (report.evidence_valid_until) {
+    actual["evidence_valid_until"] = to_rfc3339(*report.evidence_valid_until);
+  }
   if (!report.volume.empty()) {
     actual["volume"] = report.volume;
   }
@@ -228,7 +231,8 @@ void check_report(const ReportCondition& condition, const ReportFact& report, co
                   Reason::kReportStale);
   }
   checks.demand(report.worker_measured || !condition.worker_measured, Reason::kWorkerNotMeasured);
-  checks.demand(report.appraisal_current || !condition.worker_measured || !report.worker_measured,
+  const bool stands = report.appraisal_current && is_valid(report.evidence_valid_until, scope.now);
+  checks.demand(stands || !condition.worker_measured || !report.worker_measured,
                 Reason::kEvidenceStale);
   checks.demand(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),

@@ -49,6 +49,9 @@ class Examined {
                  {"current", fact_.current},
                  {"anchor", fact_.anchor ? Json(fact_.anchor->text()) : Json(nullptr)},
                  {"accepted_at", to_rfc3339(fact_.accepted_at)}};
+    if (fact_.valid_until) {
+      json["valid_until"] = to_rfc3339(*fact_.valid_until);
+    }
     if (fact_.appraisal) {
       json["appraisal"] = fact_.appraisal->text();
     }
@@ -85,7 +88,7 @@ class Examined {
       demand(accepts(demands_.tcb_status_then, fact_.status_then), Reason::kStageTcbNotAccepted);
     }
     if (demands_.appraised != AppraisedWhen::kThen) {
-      demand(fact_.current, Reason::kStageEvidenceStale);
+      demand(fact_.current && is_valid(fact_.valid_until, now_), Reason::kStageEvidenceStale);
       demand(fact_.error_now.empty(), Reason::kStageEvidenceRejected);
       demand(accepts(demands_.tcb_status_now, fact_.status_now), Reason::kStageTcbNotAccepted);
     }

@@ -69,6 +69,9 @@ Json to_json(const StageEvidenceFact& evidence) {
   if (evidence.made_after) {
     json["made_after"] = to_rfc3339(*evidence.made_after);
   }
+  if (evidence.valid_until) {
+    json["valid_until"] = to_rfc3339(*evidence.valid_until);
+  }
   put(json, "anchor", evidence.anchor);
   if (!evidence.measurements.empty()) {
     json["measurements"] = evidence.measurements;
@@ -83,17 +86,18 @@ Json to_json(const StageEvidenceFact& evidence) {
 }
 
 Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(
-      json, where,
-      {"key", "type", "accepted_at", "anchor_is_vendor", "then", "now", "current",
-       "has_reference_values"},
-      {"made_after", "anchor", "measurements", "appraisal", "policy", "reference_values", "boot"}));
+  ASSAY_TRY(check_members(json, where,
+                          {"key", "type", "accepted_at", "anchor_is_vendor", "then", "now",
+                           "current", "has_reference_values"},
+                          {"made_after", "anchor", "measurements", "appraisal", "policy",
+                           "reference_values", "boot", "valid_until"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(KeyId key, in.parsed("key", KeyId::parse));
   ASSAY_ASSIGN(std::string type, in.text("type"));
   ASSAY_ASSIGN(const Timestamp accepted_at, in.time("accepted_at"));
   StageEvidenceFact fact{std::move(key), std::move(type), accepted_at};
   ASSAY_ASSIGN(fact.made_after, in.parsed_if_there("made_after", parse_rfc3339));
+  ASSAY_ASSIGN(fact.valid_until, in.parsed_if_there("valid_until", parse_rfc3339));
   ASSAY_ASSIGN(fact.anchor, in.parsed_if_there("anchor", Anchor::parse));
   ASSAY_ASSIGN(fact.anchor_is_vendor, in.flag("anchor_is_vendor"));
   ASSAY_TRY(read_appraised(json["then"], in.place("then"), fact.status_then, fact.error_then));

@@ -46,6 +46,9 @@ struct StageEvidenceFact {
   std::optional<DocumentId> appraisal_policy{};       // digest of the appraisal policy applied
   MatchedReferences matched{};                        // in the newest appraisal
   std::optional<MeasuredBoot> boot{};  // absent: no event log, or none that was accepted
+  // When the first of what the newest appraisal rests on ends, such as collateral or reference
+  // values. Absent: nothing of it ends.
+  std::optional<Timestamp> valid_until{};
   bool operator==(const StageEvidenceFact&) const = default;
 };
 

@@ -29,6 +29,9 @@ void note(const StageEvidenceFact& evidence, const std::optional<EvidenceDemands
   if (evidence.made_after) {
     horizon.changes_at(*evidence.made_after);
   }
+  if (evidence.valid_until) {
+    horizon.changes_at(*evidence.valid_until);
+  }
   if (demands && demands->max_age_seconds) {
     horizon.ages_from(evidence.accepted_at, *demands->max_age_seconds);
   }
@@ -76,6 +79,9 @@ void note_one(const ReportCondition& condition, const Scope& scope, Horizon& hor
   for (const ReportFact& report : scope.known.reports) {
     horizon.changes_at(report.reported_at);
     horizon.changes_at(report.read_since);
+    if (report.evidence_valid_until) {
+      horizon.changes_at(*report.evidence_valid_until);
+    }
     if (condition.max_age_seconds) {
       horizon.ages_from(report.read_since, *condition.max_age_seconds);
     }

@@ -21,7 +21,7 @@ namespace assay {
 // unchanged and not judged again, because the same verdict could mean something else under these
 // rules.
 inline constexpr std::uint64_t kDecisionFormat = 3;
-inline constexpr std::uint64_t kEvaluator = 8;
+inline constexpr std::uint64_t kEvaluator = 9;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 

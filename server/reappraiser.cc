@@ -13,6 +13,8 @@ constexpr std::size_t kBatch = 16;
 // What a busy verifier leaves stale comes first each time: others lie behind it.
 constexpr std::size_t kLargestBatch = 1'000;
 constexpr std::chrono::seconds kPause{5};
+// What evidence rests on ends without anybody saying so.
+constexpr std::chrono::minutes kRound{1};
 
 }  // namespace
 
@@ -65,7 +67,7 @@ void Reappraiser::run(const std::stop_token& stop) {
       if (failed) {
         changed_.wait_for(lock, stop, kPause, [] { return false; });
       } else {
-        changed_.wait(lock, stop, is_due);
+        changed_.wait_for(lock, stop, kRound, is_due);
       }
       if (stop.stop_requested()) {
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that appraises stored evidence again (service/nodes/reappraise.h): at start, after
 // changes of trust, and when newer collateral arrived (certificates and revocation lists for
-// evidence).
+// evidence), and every minute what evidence rests on that is about to end.
 #pragma once
 
 #include <condition_variable>

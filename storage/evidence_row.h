@@ -39,6 +39,12 @@ struct EvidenceRow {
   // (AppraisedEvidence in attestation/evidence_verifier.h). Empty when refused.
   Json matched = Json::object();
   std::optional<MeasuredBoot> boot{};  // of an accepted event log
+  // When the first of what the newest appraisal rests on ends: collateral, certificates, imported
+  // reference values. Absent: nothing that it rests on ends, or the evidence was refused for other
+  // reasons than that its collateral had ended.
+  std::optional<Timestamp> valid_until{};
+  // When to see whether there is newer collateral, so that it counts for longer. Absent: never.
+  std::optional<Timestamp> look_at{};
 };
 
 // Returns the subject of evidence of this type, with which `key` shows where it signed `statement`:

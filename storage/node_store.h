@@ -179,9 +179,8 @@ class NodeReads {
   // every put_evidence() for such a statement, and whenever evidence of any kind becomes stale.
   [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
 
-  // Returns the appraisal with this name (appraisal_name() in schemas/trust.h). Errors: not-found
-  // when no such appraisal was put.
-  // What was imported is in it, and in no result of appraisals().
+  // Returns the appraisal with this name (appraisal_name() in schemas/trust.h), with what was
+  // imported, which is in no result of appraisals(). Errors: not-found when none was put.
   [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& name) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
   // Returns the tags of all appraisals, removed ones too, ascending by appraisal and id.
@@ -196,6 +195,9 @@ class NodeReads {
       const StatementId& statement) = 0;
   // Returns at most `limit` stale rows: last put before the newest appraisal or raised mark.
   [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
+  // Returns at most `limit` rows with a `look_at` that is not after `now`, the earliest first.
+  [[nodiscard]] virtual Result<std::vector<EvidenceRow>> due_evidence(Timestamp now,
+                                                                      std::size_t limit) = 0;
 
   // Returns the highest value stored under a name (an evaluation number of collateral), or 0.
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;

@@ -83,6 +83,9 @@ std::vector<Timestamp> changes_of(const Lineage::Statements& statements) {
       if (evidence.made_after) {
         changes.push_back(*evidence.made_after);
       }
+      if (evidence.valid_until) {
+        changes.push_back(*evidence.valid_until);
+      }
     }
     for (const SignerFact& signer : statement->fact.signers) {
       if (changes.empty() || changes.back() != signer.signed_at) {

@@ -216,9 +216,12 @@ CREATE TABLE evidence (
   seen INTEGER NOT NULL CHECK (seen >= 0),
   stage TEXT NOT NULL,
   matched TEXT NOT NULL,
-  boot TEXT
+  boot TEXT,
+  valid_until INTEGER,
+  look_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX evidence_by_seen ON evidence (seen, subject);
+CREATE INDEX evidence_by_look ON evidence (look_at, subject) WHERE look_at IS NOT NULL;
 
 -- Moves with every appraisal that is put and every high-water mark that rises.
 CREATE TABLE evidence_generation (

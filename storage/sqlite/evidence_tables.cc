@@ -75,7 +75,27 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
                      .marks = std::move(marks),
                      .stage = std::move(stage),
                      .matched = std::move(matched),
-                     .boot = std::move(boot)};
+                     .boot = std::move(boot),
+                     .valid_until = optional_time(query, 18),
+                     .look_at = optional_time(query, 19)};
+}
+
+Result<std::vector<EvidenceRow>> evidence_rows(Connection& connection, Query& query) {
+  std::vector<EvidenceRow> rows;
+  while (true) {
+    ASSAY_ASSIGN(const bool found, query.next());
+    if (!found) {
+      return rows;
+    }
+    ASSAY_ASSIGN(EvidenceRow row, evidence_from(connection, query));
+    rows.push_back(std::move(row));
+  }
+}
+
+Status check_limit(std::size_t limit) {
+  return limit >= 1 && limit <= kMaxLimit
+             ? Status()
+             : fail(ErrorCode::kInvalidParameter, "the limit is 1 to 1000");
 }
 
 // Decisions about everything that the statement is about depend on its evidence.
@@ -186,9 +206,7 @@ Result<DocumentId> load_high_water_collateral(Connection& connection, const std:
 
 Result<std::vector<std::string>> load_high_waters(Connection& connection, const std::string& after,
                                                   std::size_t limit) {
-  if (limit < 1 || limit > kMaxLimit) {
-    return fail(ErrorCode::kInvalidParameter, "the limit is 1 to 1000");
-  }
+  ASSAY_TRY(check_limit(limit));
   std::vector<std::string> names;
   Query query = connection.query(Sql::kHighWaterList);
   query.bind(after).bind(limit);
@@ -232,37 +250,25 @@ Result<EvidenceRow> load_evidence(Connection& connection, const std::string& sub
 }
 
 Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection, std::size_t limit) {
-  if (limit < 1 || limit > kMaxLimit) {
-    return fail(ErrorCode::kInvalidParameter, "the limit is 1 to 1000");
-  }
+  ASSAY_TRY(check_limit(limit));
   ASSAY_ASSIGN(const std::uint64_t now, generation(connection));
-  std::vector<EvidenceRow> rows;
   Query query = connection.query(Sql::kEvidenceStale);
-  query.bind(now).bind(limit);
-  while (true) {
-    ASSAY_ASSIGN(const bool found, query.next());
-    if (!found) {
-      return rows;
-    }
-    ASSAY_ASSIGN(EvidenceRow row, evidence_from(connection, query));
-    rows.push_back(std::move(row));
-  }
+  return evidence_rows(connection, query.bind(now).bind(limit));
+}
+
+Result<std::vector<EvidenceRow>> load_due_evidence(Connection& connection, Timestamp now,
+                                                   std::size_t limit) {
+  ASSAY_TRY(check_limit(limit));
+  Query query = connection.query(Sql::kEvidenceDue);
+  return evidence_rows(connection, query.bind(now).bind(limit));
 }
 
 Result<std::vector<EvidenceRow>> load_stage_evidence(Connection& connection,
                                                      const StatementId& statement) {
   const std::string prefix = std::string(kStatementPrefix) + statement.text();
-  std::vector<EvidenceRow> rows;
   Query query = connection.query(Sql::kEvidenceOfStatement);
-  query.bind(prefix + "/").bind(prefix + "0");  // '0' follows '/'
-  while (true) {
-    ASSAY_ASSIGN(const bool found, query.next());
-    if (!found) {
-      return rows;
-    }
-    ASSAY_ASSIGN(EvidenceRow row, evidence_from(connection, query));
-    rows.push_back(std::move(row));
-  }
+  // '0' follows '/'
+  return evidence_rows(connection, query.bind(prefix + "/").bind(prefix + "0"));
 }
 
 Status put_evidence(Connection& connection, const EvidenceRow& row) {
@@ -297,6 +303,8 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(stage)
       .bind(matched);
   bind_optional(query, boot);
+  bind_optional(query, row.valid_until);
+  bind_optional(query, row.look_at);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));

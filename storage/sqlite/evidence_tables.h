@@ -41,6 +41,8 @@ namespace assay::storage::sqlite {
                                                                    const StatementId& statement);
 [[nodiscard]] Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection,
                                                                    std::size_t limit);
+[[nodiscard]] Result<std::vector<EvidenceRow>> load_due_evidence(Connection& connection,
+                                                                 Timestamp now, std::size_t limit);
 [[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);
 [[nodiscard]] Status forget_evidence(Connection& connection, const std::string& subject);
 

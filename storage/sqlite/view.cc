@@ -444,6 +444,11 @@ Result<std::vector<EvidenceRow>> Reading<Base>::stale_evidence(std::size_t limit
 }
 
 template <typename Base>
+Result<std::vector<EvidenceRow>> Reading<Base>::due_evidence(Timestamp now, std::size_t limit) {
+  return load_due_evidence(connection_, now, limit);
+}
+
+template <typename Base>
 Result<DocumentId> Reading<Base>::high_water_collateral(const std::string& name) {
   return load_high_water_collateral(connection_, name);
 }

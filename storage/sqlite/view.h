@@ -108,6 +108,7 @@ class Reading : public Base {
   Result<EvidenceRow> evidence(const std::string& subject) final;
   Result<std::vector<EvidenceRow>> stage_evidence(const StatementId& statement) final;
   Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) final;
+  Result<std::vector<EvidenceRow>> due_evidence(Timestamp now, std::size_t limit) final;
   Result<std::uint64_t> high_water(const std::string& name) final;
   Result<DocumentId> high_water_collateral(const std::string& name) final;
   Result<std::vector<std::string>> high_waters(const std::string& after, std::size_t limit) final;

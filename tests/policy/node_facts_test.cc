@@ -26,6 +26,9 @@ Facts full_facts() {
   facts.reports.back().reported_at = from_now(-700);
   facts.reports.push_back(memory_report_fact("uid-1"));
   facts.reports.back().memory->device_bytes = 300;
+  for (ReportFact& report : facts.reports) {
+    report.evidence_valid_until = from_now(60);
+  }
   facts.instances = {{"main", "verified", from_now(-2)}, {"draft", "pending", from_now(-2)}};
   facts.claims = {{"pvc://inference/models", "claim-1", "pv-1"}, {"pvc://a/b", "claim-2", ""}};
   facts.asked_locations = {"hostpath:///data"};
@@ -69,6 +72,7 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
   EXPECT_TRUE(again.node->appraisal_current);
   EXPECT_EQ(again.node->appraisal_error, "TD_MRTD_MISMATCH");
   EXPECT_TRUE(again.reports.back().appraisal_current);
+  EXPECT_EQ(again.reports.back().evidence_valid_until, from_now(60));
   ASSERT_EQ(again.reports.size(), 3U);
   const ReportFact& memory = again.reports.front();  // device-memory comes first
   EXPECT_EQ(memory.scope, "device-memory");
@@ -115,7 +119,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(45, full_facts());
+  std::vector<Facts> variants(46, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -161,6 +165,7 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[42].instances[0].state = "violated";
   variants[43].instances[0].heard_at += std::chrono::milliseconds(1);
   variants[44].reports[2].memory->on_devices = 1;
+  variants[45].reports[0].evidence_valid_until = now();
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -169,9 +174,13 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
 // Every object of the document refuses a member more, less or of another type.
 void refuse_mutations(const Json& document, const char* path) {
   const Json::json_pointer place(path);
-  const std::set<std::string> optional = {
-      "revoked", "evidence", "anchor", "appraisal", "differing", "report",      "volume",
-      "policy",  "error",    "memory", "instance",  "pod",       "device_bytes"};
+  const std::set<std::string> optional = {"revoked",      "evidence",
+                                          "anchor",       "appraisal",
+                                          "differing",    "report",
+                                          "volume",       "policy",
+                                          "error",        "memory",
+                                          "instance",     "pod",
+                                          "device_bytes", "evidence_valid_until"};
   for (const auto& [name, value] : document[place].items()) {
     Json without = document;
     without[place].erase(name);

@@ -143,6 +143,10 @@ ReportFact RandomCase::report(std::uint64_t number) {
   }
   report.worker_measured = !wrong_in(5);
   report.appraisal_current = !wrong_in(6);
+  if (one_in(2)) {
+    report.evidence_valid_until =
+        wrong_in(6) ? pick(std::vector{now(), from_now(-5)}) : from_now(2);
+  }
   report.device_attested = !wrong_in(2);
   report.spot_checks = wrong_in(3) ? 0 : 1 + below(3);
   return report;

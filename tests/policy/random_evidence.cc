@@ -40,6 +40,10 @@ StageEvidenceFact piece(std::mt19937_64& engine, KeyId key, std::size_t rare) {
     fact.made_after =
         wrong() ? pick(engine, std::vector{from_now(2), from_now(-4000)}) : from_now(-90);
   }
+  if (one_in(engine, 2)) {
+    fact.valid_until = wrong() ? pick(engine, std::vector{now(), from_now(-5)})
+                               : pick(engine, std::vector{from_now(3), from_now(7)});
+  }
   fact.appraisal = DocumentId(sha256(as_bytes("appraisal")));
   return fact;
 }

@@ -86,6 +86,8 @@ std::vector<Case> cases() {
        Reason::kWorkerNotMeasured},
       {"appraised under what is no longer in force",
        [](Facts& f) { f.reports[0].appraisal_current = false; }, fail, Reason::kEvidenceStale},
+      {"what its evidence rests on ends now",
+       [](Facts& f) { f.reports[0].evidence_valid_until = now(); }, fail, Reason::kEvidenceStale},
       {"spot checks", [](Facts& f) { f.reports[0].spot_checks = 15; }, fail,
        Reason::kSpotCheckMissing},
       {"revoked", [](Facts& f) { f.node->revoked = Revocation{now(), "x"}; }, fail,

@@ -158,6 +158,9 @@ TEST(ValidUntil, KnowsNodesReportsAndRevocations) {
       policy_with({manifest_condition(), condition("node", NodeCondition{}),
                    condition("report", ReportCondition{})});
   EXPECT_EQ(decide_at(policy, facts_on_node(), now()).valid_until, node_fact().expires_at);
+  Facts ends = facts_on_node();
+  ends.reports[0].evidence_valid_until = from_now(7);
+  EXPECT_EQ(decide_at(policy, ends, now()).valid_until, from_now(7));
   Facts revoked_later = facts_on_node();
   revoked_later.manifests.change().front().statement.signers.front().key.revoked =
       Revocation{from_now(5), "planned"};

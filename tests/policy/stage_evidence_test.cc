@@ -104,6 +104,8 @@ std::vector<Case> cases() {
       {"refused then", [](auto& e) { e.error_then = "X"; }, fail, Reason::kStageEvidenceRejected},
       {"refused now", [](auto& e) { e.error_now = "X"; }, fail, Reason::kStageEvidenceRejected},
       {"not current", [](auto& e) { e.current = false; }, fail, Reason::kStageEvidenceStale},
+      {"what it rests on ends now", [](auto& e) { e.valid_until = now(); }, fail,
+       Reason::kStageEvidenceStale},
       {"status then", [](auto& e) { e.status_then = "OutOfDate"; }, fail,
        Reason::kStageTcbNotAccepted},
       {"status now", [](auto& e) { e.status_now = "OutOfDate"; }, fail,
@@ -138,11 +140,24 @@ TEST(StageEvidence, OneChange_IsRefusedWithItsCode) {
   }
 }
 
+TEST(StageEvidence, VerdictEndsWithWhatTheEvidenceRestsOn) {
+  StageEvidenceFact fact = piece();
+  fact.valid_until = from_now(60);
+  const PolicyDocument policy =
+      policy_with({manifest_condition(), condition("trained", trained(EvidenceDemands{}))});
+  const Verdict verdict = decide(policy, facts_with({fact}));
+  EXPECT_TRUE(verdict.allowed);
+  EXPECT_EQ(verdict.valid_until, from_now(60));
+  expect(judge_with([](auto& e) { e.valid_until = now() + std::chrono::milliseconds(1); }),
+         Outcome::kPass, std::nullopt);
+}
+
 TEST(StageEvidence, EachAppraisal_CountsOnlyWhereAsked) {
   EvidenceDemands then = strict();
   then.appraised = AppraisedWhen::kThen;
   const auto fallen = [](StageEvidenceFact& e) {
     e.current = false;
+    e.valid_until = from_now(-1);
     e.error_now = "TCB_STATUS_NOT_ACCEPTED:Revoked";
     e.status_now = "Revoked";
   };
@@ -223,6 +238,7 @@ TEST(StageEvidence, Facts_RoundTrip_WhateverTheOrder) {
   other.error_now = "B";
   other.anchor.reset();
   other.made_after.reset();
+  other.valid_until = from_now(60);
   other.measurements.clear();
   other.appraisal.reset();
   other.appraisal_policy.reset();

@@ -27,7 +27,8 @@ std::vector<Tested> asked(const EvidenceDemands& demands, const StageEvidenceFac
         Reason::kStageTcbNotAccepted);
   }
   if (!then) {
-    ask(piece.current, Reason::kStageEvidenceStale);
+    const bool ended = piece.valid_until && *piece.valid_until <= now;
+    ask(piece.current && !ended, Reason::kStageEvidenceStale);
     ask(piece.error_now.empty(), Reason::kStageEvidenceRejected);
     ask(demands.tcb_status_now.empty() || among(demands.tcb_status_now, piece.status_now),
         Reason::kStageTcbNotAccepted);

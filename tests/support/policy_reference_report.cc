@@ -93,7 +93,9 @@ struct Judge {
     }
     want(report.worker_measured || !condition.worker_measured, Reason::kWorkerNotMeasured);
     const bool needs_current = condition.worker_measured && report.worker_measured;
-    want(report.appraisal_current || !needs_current, Reason::kEvidenceStale);
+    const auto& end = report.evidence_valid_until;
+    const bool ended = end && *end <= question.now;
+    want((report.appraisal_current && !ended) || !needs_current, Reason::kEvidenceStale);
     want(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
     want(!condition.min_spot_checks || report.spot_checks >= *condition.min_spot_checks,
          Reason::kSpotCheckMissing);

@@ -88,6 +88,7 @@ Status judge_evidence(storage::Snapshot& snapshot, policy::ReportFact& fact) {
   ASSAY_ASSIGN(const auto evidence, standing(snapshot, job_subject(fact.job)));
   fact.worker_measured = fact.worker_measured && evidence && evidence->row.error.empty();
   fact.appraisal_current = evidence && evidence->current;
+  fact.evidence_valid_until = evidence ? evidence->row.valid_until : std::nullopt;
   return {};
 }
 

@@ -30,7 +30,8 @@ Result<std::vector<policy::StageEvidenceFact>> stage_evidence_facts(storage::Sna
                      .appraisal = row.appraisal,
                      .appraisal_policy = row.policy,
                      .matched = matched_of(row),
-                     .boot = row.boot});
+                     .boot = row.boot,
+                     .valid_until = row.valid_until});
   }
   return facts;
 }

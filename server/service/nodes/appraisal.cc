@@ -142,22 +142,24 @@ Result<Json> marks_of_refused(storage::NodeReads& reads, const Appraised& apprai
 storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceContext& context,
                                   DocumentId stored, DocumentId document, Json marks) {
   const attestation::AppraisedEvidence& evidence = appraised.evidence;
-  return {.subject = evidence_subject(context),
-          .node = context.node,
-          .type = appraised.type,
-          .evidence = std::move(stored),
-          .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
-          .platform = evidence.platform,
-          .policy = appraised.policy,
-          .error = {},
-          .appraisal = std::move(document),
-          .appraised_at = context.now,
-          .tcb_status = evidence.tcb_status,
-          .anchor = evidence.anchor,
-          .anchor_is_vendor = evidence.anchor_is_vendor,
-          .marks = std::move(marks),
-          .matched = evidence.matched,
-          .boot = evidence.boot};
+  storage::EvidenceRow row{.subject = evidence_subject(context),
+                           .node = context.node,
+                           .type = appraised.type,
+                           .evidence = std::move(stored),
+                           .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
+                           .platform = evidence.platform,
+                           .policy = appraised.policy,
+                           .error = {},
+                           .appraisal = std::move(document),
+                           .appraised_at = context.now,
+                           .tcb_status = evidence.tcb_status,
+                           .anchor = evidence.anchor,
+                           .anchor_is_vendor = evidence.anchor_is_vendor,
+                           .marks = std::move(marks),
+                           .matched = evidence.matched,
+                           .boot = evidence.boot};
+  note_end(row, evidence.valid_until, context.now);
+  return row;
 }
 
 }  // namespace
@@ -322,24 +324,27 @@ Status record_stage(storage::Transaction& transaction, const Appraised& appraise
     record.detail["error"] = evidence.error;
   }
   ASSAY_ASSIGN(stage.log_index, transaction.append(std::move(record)));
-  return transaction.put_evidence(
-      {.subject = subject,
-       .node = {},
-       .type = appraised.type,
-       .evidence = stored.evidence,
-       .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
-       .platform = evidence.accepted ? evidence.platform : "",
-       .policy = appraised.policy,
-       .error = evidence.error,
-       .appraisal = std::move(document),
-       .appraised_at = transaction.now(),
-       .tcb_status = evidence.tcb_status,
-       .anchor = evidence.anchor,
-       .anchor_is_vendor = evidence.anchor_is_vendor,
-       .marks = std::move(marks),
-       .stage = to_json(stage),
-       .matched = evidence.matched,
-       .boot = evidence.boot});
+  storage::EvidenceRow row{.subject = subject,
+                           .node = {},
+                           .type = appraised.type,
+                           .evidence = stored.evidence,
+                           .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
+                           .platform = evidence.accepted ? evidence.platform : "",
+                           .policy = appraised.policy,
+                           .error = evidence.error,
+                           .appraisal = std::move(document),
+                           .appraised_at = transaction.now(),
+                           .tcb_status = evidence.tcb_status,
+                           .anchor = evidence.anchor,
+                           .anchor_is_vendor = evidence.anchor_is_vendor,
+                           .marks = std::move(marks),
+                           .stage = to_json(stage),
+                           .matched = evidence.matched,
+                           .boot = evidence.boot};
+  if (evidence.accepted) {
+    note_end(row, evidence.valid_until, context.now);
+  }
+  return transaction.put_evidence(row);
 }
 
 Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {

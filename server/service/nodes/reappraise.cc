@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "attestation/ear_evidence.h"
 #include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
@@ -93,6 +94,28 @@ Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
   return seen;
 }
 
+// Stale evidence first, then that whose end is near.
+Result<std::vector<storage::EvidenceRow>> stale_or_due(storage::Snapshot& snapshot, Timestamp now,
+                                                       std::size_t limit) {
+  ASSAY_ASSIGN(auto rows, snapshot.stale_evidence(limit));
+  ASSAY_ASSIGN(auto due, snapshot.due_evidence(now, limit));
+  for (storage::EvidenceRow& row : due) {
+    if (rows.size() < limit &&
+        std::ranges::find(rows, row.subject, &storage::EvidenceRow::subject) == rows.end()) {
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+// Whether the chosen collateral lasts longer than that of the newest appraisal. What else evidence
+// rests on may last longer too: only an appraisal shows.
+bool lasts_longer(const Task& task) {
+  const attestation::CollateralSetPtr& set = task.collateral.set;
+  return task.evidence &&
+         (set == nullptr || !task.row.valid_until || set->valid_until() > *task.row.valid_until);
+}
+
 Result<Task> make_task(Services& services, storage::Snapshot& snapshot, storage::EvidenceRow row,
                        Timestamp now) {
   const std::string stage = text_at(row.stage, "stage");
@@ -102,12 +125,18 @@ Result<Task> make_task(Services& services, storage::Snapshot& snapshot, storage:
   ASSAY_ASSIGN(task.matters, matters(snapshot, task.row, now));
   ASSAY_ASSIGN(const bool newest, has_newest_collateral(snapshot, task.row));
   task.current = newest && task.row.policy == task.policy;
-  if (!task.matters || task.current) {
+  const bool due = task.row.look_at && *task.row.look_at <= now;
+  if (!task.matters || (task.current && !due)) {
     return task;
   }
   ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type, stage));
   ASSAY_TRY(load(services, snapshot, task));
   task.seen.update(task.collateral.seen);
+  if (task.current && lasts_longer(task)) {
+    task.current = false;
+  } else if (task.current) {
+    note_end(task.row, task.row.valid_until, now);
+  }
   return task;
 }
 
@@ -145,10 +174,18 @@ Result<attestation::AppraisedEvidence> appraise_task(const Services& services, c
   return *std::move(appraised);
 }
 
+// Evidence that was refused while its collateral had ended may be good under newer collateral that
+// says the same, which makes nothing stale.
+std::optional<Timestamp> ended_collateral(const Task& task, Timestamp now) {
+  const attestation::CollateralSetPtr& set = task.collateral.set;
+  return set != nullptr && set->valid_until() <= now ? std::optional(set->valid_until())
+                                                     : std::nullopt;
+}
+
 // The row as the new result leaves it.
 Result<storage::EvidenceRow> outcome(const Task& task,
                                      const attestation::AppraisedEvidence& appraised,
-                                     DocumentId document, Json marks) {
+                                     DocumentId document, Json marks, Timestamp now) {
   storage::EvidenceRow row = task.row;
   row.policy = task.policy;
   row.error = appraised.accepted ? "" : appraised.error;
@@ -158,6 +195,7 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   row.anchor_is_vendor = appraised.anchor_is_vendor;
   row.matched = appraised.matched;
   row.boot = appraised.accepted ? appraised.boot : std::nullopt;
+  note_end(row, appraised.accepted ? appraised.valid_until : ended_collateral(task, now), now);
   row.marks = std::move(marks);
   if (!row.stage.is_null() && appraised.accepted) {
     ASSAY_ASSIGN(StageRow stage, stage_row(row));
@@ -200,7 +238,7 @@ Status record(storage::Transaction& transaction, const Task& task,
   }
   ASSAY_ASSIGN(DocumentId document, record_again(transaction, task.row, task.policy, appraised));
   ASSAY_ASSIGN(const storage::EvidenceRow row,
-               outcome(task, appraised, std::move(document), std::move(marks)));
+               outcome(task, appraised, std::move(document), std::move(marks), transaction.now()));
   ASSAY_TRY(shorten_enrolment(transaction, row, appraised));
   return transaction.put_evidence(row);
 }
@@ -237,6 +275,16 @@ Status appraise_again(Services& services, const Task& task, Timestamp now) {
 }
 
 }  // namespace
+
+void note_end(storage::EvidenceRow& row, std::optional<Timestamp> valid_until, Timestamp now) {
+  // The result of another verifier (an EAR) is over soon, because it is to be fresh when it comes.
+  // Nothing becomes known by that against the report, whose own age counts from then on.
+  row.valid_until = row.type == attestation::kEarEvidence ? std::nullopt : valid_until;
+  row.look_at.reset();
+  if (row.valid_until && row.subject != node_subject(row.node)) {
+    row.look_at = std::max(*row.valid_until - kLookAgain, now + kLookAgain);
+  }
+}
 
 Result<StoredEvidence> store_evidence(storage::Transaction& transaction, const Evidence& evidence) {
   Json json = {
@@ -318,7 +366,7 @@ Result<std::size_t> reappraise(Services& services, std::size_t limit) {
   const auto note = [&](Status done) { left = left ? std::move(done) : std::move(left); };
   {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_ASSIGN(auto rows, snapshot->stale_evidence(limit));
+    ASSAY_ASSIGN(auto rows, stale_or_due(*snapshot, now, limit));
     for (storage::EvidenceRow& row : rows) {
       auto task = make_task(services, *snapshot, std::move(row), now);
       if (task) {

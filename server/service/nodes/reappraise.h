@@ -2,9 +2,12 @@
 // Stored evidence (what a node's hardware signed about the node) and its later appraisals. Evidence
 // is stored unchanged. When the appraisal policy, its root certificates or the collateral
 // (certificates and revocation lists for evidence) change, stored evidence is stale until it has
-// been appraised again. A new appraisal does not change the age of the evidence.
+// been appraised again. A new appraisal does not change the age of the evidence. What an appraisal
+// rests on ends some day: then the evidence does not count, until it was appraised under collateral
+// that lasts longer.
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "schemas/evidence.h"
@@ -47,6 +50,14 @@ struct Standing {
 
 // Returns the state of evidence that was read already.
 [[nodiscard]] Result<Standing> standing_of(storage::NodeReads& reads, storage::EvidenceRow row);
+
+// How long before the end of what evidence rests on, and how often after it, the service looks for
+// collateral that lasts longer.
+inline constexpr std::chrono::minutes kLookAgain{10};
+// Sets `valid_until` and `look_at` of evidence that a report or a statement depends on. An
+// enrolment ends with its evidence: nobody looks again for it. Results of other verifiers have
+// neither.
+void note_end(storage::EvidenceRow& row, std::optional<Timestamp> valid_until, Timestamp now);
 
 // Appraises at most `limit` pieces of stale evidence again, with the newest collateral that the
 // service has seen. Stores and logs each result. Does not change the time at which the evidence was

@@ -286,25 +286,27 @@ Result<Json> stage_evidence_view(storage::Snapshot& snapshot, const StatementId&
     const auto nullable = [](const std::string& text) {
       return text.empty() ? Json() : Json(text);
     };
-    list.push_back({{"key_id", stage.key.text()},
-                    {"type", now.row.type},
-                    {"accepted", now.row.error.empty()},
-                    {"error", nullable(now.row.error)},
-                    {"error_then", nullable(stage.error_then)},
-                    {"tcb_status", nullable(now.row.tcb_status)},
-                    {"tcb_status_then", nullable(stage.status_then)},
-                    {"current", now.current},
-                    {"anchor", now.row.anchor ? Json(now.row.anchor->text()) : Json()},
-                    {"anchor_is_vendor", now.row.anchor_is_vendor},
-                    {"measurements", stage.measurements},
-                    {"has_reference_values", stage.has_reference_values},
-                    {"reference_values", now.row.matched},
-                    {"made_after", stage.made_after ? Json(to_rfc3339(*stage.made_after)) : Json()},
-                    {"accepted_at", to_rfc3339(now.row.appraised_at)},
-                    {"appraisal", now.row.appraisal.text()},
-                    {"policy", now.row.policy.text()},
-                    {"envelope", stage.envelope.text()},
-                    {"log_index", stage.log_index}});
+    list.push_back(
+        {{"key_id", stage.key.text()},
+         {"type", now.row.type},
+         {"accepted", now.row.error.empty()},
+         {"error", nullable(now.row.error)},
+         {"error_then", nullable(stage.error_then)},
+         {"tcb_status", nullable(now.row.tcb_status)},
+         {"tcb_status_then", nullable(stage.status_then)},
+         {"current", now.current},
+         {"anchor", now.row.anchor ? Json(now.row.anchor->text()) : Json()},
+         {"anchor_is_vendor", now.row.anchor_is_vendor},
+         {"measurements", stage.measurements},
+         {"has_reference_values", stage.has_reference_values},
+         {"reference_values", now.row.matched},
+         {"made_after", stage.made_after ? Json(to_rfc3339(*stage.made_after)) : Json()},
+         {"accepted_at", to_rfc3339(now.row.appraised_at)},
+         {"valid_until", now.row.valid_until ? Json(to_rfc3339(*now.row.valid_until)) : Json()},
+         {"appraisal", now.row.appraisal.text()},
+         {"policy", now.row.policy.text()},
+         {"envelope", stage.envelope.text()},
+         {"log_index", stage.log_index}});
   }
   return list;
 }

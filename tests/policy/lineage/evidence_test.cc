@@ -149,6 +149,19 @@ TEST(LineageEvidence, Verdict_EndsWithTheAgeOfTheOldest) {
   EXPECT_EQ(*verdict.valid_until, from_now(2400) + std::chrono::milliseconds(1));
 }
 
+TEST(LineageEvidence, Verdict_EndsWithWhatTheEvidenceOfAStepRestsOn) {
+  Made made = attested();
+  made[1].fact.evidence[0].valid_until = from_now(60);
+  const std::vector<ActivePolicy> policies = {
+      active(policy_with({condition("lineage", trained())}))};
+  const std::vector<Facts> models = one(facts_with(made));
+  const Verdict verdict = evaluate(policies, workload(), models, {}, DecisionPoint::kCreate, now());
+  EXPECT_EQ(verdict.valid_until, from_now(60));
+  EXPECT_EQ(with([](StageEvidenceFact& e) { e.valid_until = from_now(60); }), kPassed);
+  EXPECT_EQ(with([](StageEvidenceFact& e) { e.valid_until = now(); }).code,
+            Reason::kStageEvidenceStale);
+}
+
 TEST(LineageEvidence, Lint_WarnsOfWhatAnybodyCanHave) {
   const auto warnings = [](const EvidenceDemands& demands) {
     return lint_lineage(trained(demands), false);
