@@ -8,7 +8,7 @@
 namespace assay::server {
 namespace {
 
-storage::SqliteOptions store_options(const Config& config) {
+storage::SqliteOptions existing_store(const Config& config) {
   storage::SqliteOptions options;
   options.rules = &kReportRules;
   options.path = config.store_path;
@@ -28,7 +28,7 @@ Result<std::vector<Finding>> check_installation(const Config& config, const Cloc
                                                 const storage::Progress& progress) {
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
   ASSAY_ASSIGN(const auto inspection,
-               storage::Inspection::open(store_options(config), *log_signer, clock));
+               storage::Inspection::open(existing_store(config), *log_signer, clock));
   ASSAY_ASSIGN(const auto damages, inspection->find(deep, progress));
   std::vector<Finding> findings;
   for (const storage::Damage& damage : damages) {
@@ -52,7 +52,7 @@ Result<std::vector<Finding>> check_installation(const Config& config, const Cloc
 Result<storage::Repaired> repair_installation(const Config& config,
                                               const storage::Progress& progress) {
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
-  return storage::repair_sqlite(store_options(config), *log_signer,
+  return storage::repair_sqlite(existing_store(config), *log_signer,
                                 {rebuild_statement, rebuild_decision, rebuild_node, rebuild_job},
                                 progress);
 }
@@ -83,7 +83,7 @@ Json to_json(const Restoration& restoration) {
 Result<Restoration> restore_installation(const Config& config, const Clock& clock,
                                          bool accept_loss) {
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
-  const storage::SqliteOptions options = store_options(config);
+  const storage::SqliteOptions options = existing_store(config);
   ASSAY_ASSIGN(storage::Loss loss, storage::measure_loss(options, *log_signer));
   const bool lost = !loss.signed_size || *loss.signed_size > loss.size || loss.differs ||
                     loss.revocations.value_or(0) > 0 || loss.trust_changes.value_or(0) > 0 ||
