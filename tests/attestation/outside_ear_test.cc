@@ -129,7 +129,7 @@ TEST(OutsideEar, BothGenerationsOfNames_Count) {
 TEST(OutsideEar, Es384_Counts) {
   Json policy = old_policy();
   policy["algorithm"] = "ES384";
-  policy["jwks"]["keys"] = {jwk_of(p384())};
+  policy["jwks"]["keys"] = Json::array({jwk_of(p384())});
   const auto verifier = parse_outside_verifier(policy).value();
   const Asked asked;
   const auto verdict = [&](const Json& head, const Signer& key) {
