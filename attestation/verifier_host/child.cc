@@ -97,8 +97,8 @@ class Answer {
     const AnswerHeader header{kind, static_cast<std::uint32_t>(size)};
     std::memcpy(bytes_.data(), &header, sizeof header);
     const bool written = write_whole(pipe, bytes_.data(), sizeof header + size);
-    (void)::close(
-        pipe);  // ends the wait for the answer; a process frees its memory before its files
+    // The other side waits for this. At the end of a process its memory would be freed first.
+    (void)::close(pipe);
     ::_exit(written ? 0 : kCannotBegin);
   }
   [[noreturn]] void finish(int pipe, AnswerKind kind, std::string_view words) {
@@ -111,7 +111,7 @@ class Answer {
   std::array<char, sizeof(AnswerHeader) + plugin::kMaxAnswerBytes> bytes_{};
 };
 
-// Not on the stack, of which a plug-in may use the most.
+// Not on the stack, which is the plug-in's.
 Answer the_answer;
 
 struct Taken {
@@ -216,7 +216,7 @@ void serve_one_call(int socket, int plugin, int parent, std::uint32_t cpu_second
     ::_exit(kCannotBegin);
   }
   const Loaded loaded = load();
-  *the_answer.room() = '\0';  // its page, before there is a call
+  *the_answer.room() = '\0';  // so that its first page of memory is there before the call
   (void)::close(kPlugin);
   (void)::close(kOwnPlugin);
   constexpr char kReady = 'r';

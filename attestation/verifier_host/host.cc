@@ -87,9 +87,7 @@ class Host {
     for (std::size_t i = 0; i < children_.size(); ++i) {
       look_at(children_[i], waits[1 + 2 * i].revents, waits[2 + 2 * i].revents);
     }
-    if (std::erase_if(children_, [](const Child& child) { return child.pid < 0; }) > 0) {
-      refill_at_ = Clock::now();
-    }
+    std::erase_if(children_, [](const Child& child) { return child.pid < 0; });
     if (waits.front().revents != 0) {
       return take_call();
     }
@@ -127,6 +125,9 @@ class Host {
       siginfo_t end{};
       (void)::waitid(P_PID, static_cast<id_t>(child.pid), &end, WEXITED);
       loads_ = loads_ && child.ready;
+      if (child.called) {  // a child that ends without a call would only do so again
+        refill_at_ = Clock::now();
+      }
       child = Child{};
       return;
     }
@@ -204,8 +205,8 @@ class Host {
     }
     Child& child = *spare();
     pass_on(*call, child);
-    refill_at_ =
-        Clock::now() + kRefillAfter;  // `call` is gone by then: no fork has its descriptors
+    // The descriptors of `call` are closed by then, so that no other process has them.
+    refill_at_ = Clock::now() + kRefillAfter;
     return -1;
   }
 
@@ -265,8 +266,8 @@ class Host {
   const int socket_;
   const int plugin_;
   std::vector<Child> children_;
-  bool loads_ = true;  // the newest child that was to load the plug-in did
-  Clock::time_point refill_at_ = Clock::now();
+  bool loads_ = true;                           // the newest child that was to load the plug-in did
+  Clock::time_point refill_at_ = Clock::now();  // when to see whether children are missing
 };
 
 }  // namespace
