@@ -37,14 +37,12 @@ def find(build, name):
 
 def run(build, raw):
     """Runs everything that counts. Returns the programs."""
-    host = find(build, "assay-verifier-host")
-    jobs = [([str(find(build, name))], host) for name in PROGRAMS]
+    commands = [[str(find(build, name))] for name in PROGRAMS]
     for name in REPLAYS:
         places = [str(ROOT / f"tests/{where}/{name}") for where in ("fuzz/corpus", "vectors/regress")]
-        jobs.append(([str(find(build, f"{name}_replay")), *places], host))
+        commands.append([str(find(build, f"{name}_replay")), *places])
 
-    def one(job):
-        command, _ = job
+    def one(command):
         # %c: counters lie in the file, so that processes that are killed have counted as well.
         variables = dict(os.environ, LLVM_PROFILE_FILE=str(raw / "%c%m-%p.profraw"))
         done = subprocess.run(command, env=variables, capture_output=True, text=True, cwd=build)
@@ -52,13 +50,22 @@ def run(build, raw):
 
     failed = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for command, done in pool.map(one, jobs):
+        for command, done in pool.map(one, commands):
             if done.returncode != 0:
                 failed.append(command[0])
                 print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
     if failed:
         sys.exit("failed: " + ", ".join(failed))
-    return [command[0] for command, _ in jobs] + [str(host)]
+    return [command[0] for command in commands] + [str(find(build, "assay-verifier-host"))]
+
+
+def name_in_tree(build, name):
+    """The compiler names files as seen from the build folder, or from the root of the tree."""
+    path = ROOT / name
+    for folder in (build, ROOT):
+        if path.is_relative_to(folder):
+            return str(path.relative_to(folder))
+    return name
 
 
 def branches(build, programs, raw):
@@ -76,12 +83,9 @@ def branches(build, programs, raw):
     exported = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     taken = collections.Counter()
     for entry in exported["data"][0]["files"]:
-        path = pathlib.Path(entry["filename"])
-        if not path.is_absolute():
-            path = ROOT / path
-        if not path.is_relative_to(ROOT / "attestation"):
+        name = name_in_tree(build, entry["filename"])
+        if not name.startswith("attestation/"):
             continue
-        name = str(path.relative_to(ROOT))
         for line, column, _, _, yes, no, *_ in entry["branches"]:
             taken[name, line, column, "true"] += yes
             taken[name, line, column, "false"] += no

@@ -75,7 +75,7 @@ static void misbehave(const struct assay_call* call) {
     exit(0);
   } else if (is(call, "allocate")) {
     const size_t size = (size_t)10 << 30;
-    char* memory = malloc(size);
+    char* volatile memory = malloc(size);  // volatile: compilers leave out memory that nobody reads
     if (memory == NULL) {
       _exit(1);
     }
