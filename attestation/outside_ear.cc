@@ -178,7 +178,7 @@ std::optional<Nonce> nonce_of(const Json& claims) {
 bool answers_challenge(const Nonce& nonce, const EarEvidence& evidence,
                        const ReportDataBytes& expected) {
   return std::ranges::any_of(kChallengeDomains, [&](std::string_view domain) {
-    return report_data_of(domain, nonce, evidence.key, evidence.request) == expected;
+    return report_data_of(domain, {nonce, evidence.key, evidence.request}) == expected;
   });
 }
 

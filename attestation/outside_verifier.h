@@ -20,6 +20,10 @@
 
 namespace assay::attestation {
 
+// The type of evidence that results are presented as.
+inline constexpr std::string_view kEarEvidence = "ear";
+inline constexpr std::string_view kEarEvidenceMediaType = "application/vnd.assay.ear-evidence+json";
+
 // The two generations of names in tokens. A token with names of both is refused: two readers could
 // take it for two results.
 enum class EarNames : std::uint8_t { kUnderscores, kDots };

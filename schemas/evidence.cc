@@ -28,18 +28,11 @@ Result<Json> read_collateral(const Json& json) {
   return *found;
 }
 
-// SHA-512(domain || 0x00 || nonce || SHA-256(spki) || third).
-ReportDataBytes report_data(std::string_view domain, const Nonce& nonce, ByteView spki,
-                            const Digest& third) {
-  return report_data_of(domain, nonce, sha256(spki), third);
-}
-
 }  // namespace
 
-ReportDataBytes report_data_of(std::string_view domain, const Nonce& nonce, const Digest& key,
-                               const Digest& third) {
+ReportDataBytes report_data_of(std::string_view domain, const ReportDataParts& parts) {
   constexpr std::array<std::uint8_t, 1> kEnd = {0};
-  return sha512({as_bytes(domain), kEnd, nonce, key.bytes(), third.bytes()});
+  return sha512({as_bytes(domain), kEnd, parts.nonce, parts.key.bytes(), parts.third.bytes()});
 }
 
 Json to_json(const Evidence& evidence) {
@@ -92,12 +85,21 @@ Json to_json(const EnrolmentRequest& request) {
   return json;
 }
 
-ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
-                                      const EnrolmentRequest& request) {
+ReportDataParts enrolment_parts(const Nonce& nonce, ByteView spki,
+                                const EnrolmentRequest& request) {
   // Only text that is not UTF-8 has no canonical form, and parsed requests hold none. Whoever makes
   // one up gets bytes that fit no evidence.
   const std::string canonical = canonical_json(to_json(request)).value_or(std::string());
-  return report_data(kEnrolDomain, nonce, spki, sha256(as_bytes(canonical)));
+  return {nonce, sha256(spki), sha256(as_bytes(canonical))};
+}
+
+ReportDataParts report_parts(const Nonce& nonce, ByteView spki, ByteView report_payload) {
+  return {nonce, sha256(spki), sha256(report_payload)};
+}
+
+ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
+                                      const EnrolmentRequest& request) {
+  return report_data_of(kEnrolDomain, enrolment_parts(nonce, spki, request));
 }
 
 ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki) {
@@ -107,7 +109,7 @@ ReportDataBytes statement_report_data(const StatementId& statement, ByteView spk
 }
 
 ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki, ByteView report_payload) {
-  return report_data(kReportDomain, nonce, spki, sha256(report_payload));
+  return report_data_of(kReportDomain, report_parts(nonce, spki, report_payload));
 }
 
 std::string plugin_platform(std::string_view type, ByteView id) {

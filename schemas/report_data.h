@@ -14,9 +14,18 @@ namespace assay {
 inline constexpr std::array<std::string_view, 2> kChallengeDomains = {"assay/enrol/v1",
                                                                       "assay/report/v1"};
 
-// Returns SHA-512(domain || 0x00 || nonce || key || third). `key` is the SHA-256 of the worker's
-// SubjectPublicKeyInfo, `third` the SHA-256 that schemas/evidence.h names last.
-[[nodiscard]] ReportDataBytes report_data_of(std::string_view domain, const Nonce& nonce,
-                                             const Digest& key, const Digest& third);
+// What report data that answer a challenge are made of, besides their domain.
+struct ReportDataParts {
+  Nonce nonce;
+  Digest key;    // SHA-256 of the worker's SubjectPublicKeyInfo
+  Digest third;  // the SHA-256 that schemas/evidence.h names last
+};
+[[nodiscard]] ReportDataParts enrolment_parts(const Nonce& nonce, ByteView spki,
+                                              const EnrolmentRequest& request);
+[[nodiscard]] ReportDataParts report_parts(const Nonce& nonce, ByteView spki,
+                                           ByteView report_payload);
+
+// Returns SHA-512(domain || 0x00 || nonce || key || third).
+[[nodiscard]] ReportDataBytes report_data_of(std::string_view domain, const ReportDataParts& parts);
 
 }  // namespace assay

@@ -86,8 +86,10 @@ Result<Enrolled> Enroller::ask(const Challenge& challenge) {
   enrolment.nonce = challenge.nonce;
   enrolment.public_key = parts_.signer.public_key();
   enrolment.devices = parts_.devices;
-  ASSAY_ASSIGN(enrolment.evidence, parts_.evidence.collect(enrolment_report_data(
-                                       challenge.nonce, enrolment.public_key, enrolment.request)));
+  const EvidenceBinding binding{
+      enrolment_report_data(challenge.nonce, enrolment.public_key, enrolment.request),
+      enrolment_parts(challenge.nonce, enrolment.public_key, enrolment.request)};
+  ASSAY_ASSIGN(enrolment.evidence, parts_.evidence.collect(binding));
   ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(enrolment)));
   const std::array<const Signer*, 1> signers = {&parts_.signer};
   ASSAY_ASSIGN(const attestation::Envelope envelope,

@@ -12,6 +12,7 @@
 #include "attestation/tdx/collateral.h"
 #include "client/files.h"
 #include "worker/command_evidence.h"
+#include "worker/outside_result.h"
 
 namespace assay::worker {
 
@@ -22,7 +23,7 @@ using attestation::EvidenceProvider;
 class NoEvidence final : public EvidenceSource {
  public:
   [[nodiscard]] Result<std::string> platform() override { return std::string(); }
-  [[nodiscard]] Result<std::optional<Evidence>> collect(const ReportDataBytes&) override {
+  [[nodiscard]] Result<std::optional<Evidence>> collect(const EvidenceBinding&) override {
     return std::nullopt;
   }
 };
@@ -39,8 +40,8 @@ class ProviderEvidence final : public EvidenceSource {
     return platform_;
   }
 
-  [[nodiscard]] Result<std::optional<Evidence>> collect(const ReportDataBytes& data) override {
-    ASSAY_ASSIGN(Evidence evidence, attestation::collect_evidence(*provider_, data));
+  [[nodiscard]] Result<std::optional<Evidence>> collect(const EvidenceBinding& binding) override {
+    ASSAY_ASSIGN(Evidence evidence, attestation::collect_evidence(*provider_, binding.report_data));
     if (!collateral_file_.empty()) {
       // Read each time: somebody refreshes it while the agent runs.
       ASSAY_ASSIGN(const Bytes text,
@@ -103,12 +104,17 @@ Result<std::unique_ptr<EvidenceSource>> make_evidence_source(Clock& clock, Rando
     return fail(ErrorCode::kUsage,
                 "--simulator-seed and --simulator-platform go with --evidence simulate");
   }
-  if (options.kind != "command" && !(options.command.empty() && options.type.empty())) {
-    return fail(ErrorCode::kUsage,
-                "--evidence-command and --evidence-type go with --evidence command");
+  if (options.kind != "command" && options.kind != "ear" && !options.command.empty()) {
+    return fail(ErrorCode::kUsage, "--evidence-command goes with --evidence command and ear");
+  }
+  if (options.kind != "command" && !options.type.empty()) {
+    return fail(ErrorCode::kUsage, "--evidence-type goes with --evidence command");
   }
   if (options.kind == "command") {
     return make_command_evidence(options);
+  }
+  if (options.kind == "ear") {
+    return make_outside_result(options);
   }
   if (options.kind == "none") {
     return std::make_unique<NoEvidence>();

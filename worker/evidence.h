@@ -10,16 +10,24 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/evidence.h"
+#include "schemas/report_data.h"
 
 namespace assay::worker {
 
 struct EvidenceOptions {
-  std::string kind = "tdx";        // or "simulate", "command", "none"
+  std::string kind = "tdx";        // or "simulate", "command", "ear", "none"
   std::string simulator_seed;      // file
   std::string simulator_platform;  // hex
   std::string collateral;          // file
-  std::string command{};           // path of a program; see worker/command_evidence.h
-  std::string type{};              // of its evidence
+  std::string command{};           // path of a program (command_evidence.h, outside_result.h)
+  std::string type{};              // of the evidence of "command"
+};
+
+// What evidence is bound to.
+struct EvidenceBinding {
+  ReportDataBytes report_data;
+  // What the report data are made of. Absent for evidence of a stage, which answers no challenge.
+  std::optional<ReportDataParts> parts{};
 };
 
 class EvidenceSource {
@@ -29,9 +37,9 @@ class EvidenceSource {
   // Returns the id of the machine as enrolments name it, in lowercase hex. Empty for a source
   // without evidence. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform() = 0;
-  // Collects evidence that contains `data` as its report data. Returns nullopt from a source
-  // without evidence. Errors: evidence-unavailable.
-  [[nodiscard]] virtual Result<std::optional<Evidence>> collect(const ReportDataBytes& data) = 0;
+  // Collects evidence that is bound to `binding`. Returns nullopt from a source without evidence.
+  // Errors: evidence-unavailable.
+  [[nodiscard]] virtual Result<std::optional<Evidence>> collect(const EvidenceBinding& binding) = 0;
 };
 
 // Makes the source. `clock` and `random` must outlive it. Errors: usage for options that do not fit

@@ -269,9 +269,10 @@ Result<ReportSubmission> LeasedJob::sign(const VerificationReport& report) {
   const std::string text = attestation::encode_envelope(envelope);
   const ByteView bytes = as_bytes(text);
   ReportSubmission submission{Bytes(bytes.begin(), bytes.end()), std::nullopt};
-  ASSAY_ASSIGN(submission.evidence,
-               parts_.evidence.collect(report_report_data(report.nonce, parts_.signer.public_key(),
-                                                          as_bytes(payload))));
+  const Bytes key = parts_.signer.public_key();
+  const EvidenceBinding binding{report_report_data(report.nonce, key, as_bytes(payload)),
+                                report_parts(report.nonce, key, as_bytes(payload))};
+  ASSAY_ASSIGN(submission.evidence, parts_.evidence.collect(binding));
   return submission;
 }
 

@@ -104,7 +104,7 @@ Status write_stage_evidence(const Context& context, const Statement& statement,
   ASSAY_ASSIGN(const auto source,
                worker::make_evidence_source(context.clock, context.random, flags.source));
   ASSAY_ASSIGN(std::optional<Evidence> evidence,
-               source->collect(statement_report_data(id, signer.public_key())));
+               source->collect({statement_report_data(id, signer.public_key())}));
   if (!evidence) {
     return fail(ErrorCode::kEvidenceUnavailable, "The machine gave no evidence");
   }

@@ -183,12 +183,13 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
 }
 
 void add_evidence_options(const Command& verb, worker::EvidenceOptions& flags) {
-  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "command", "none"},
+  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "command", "ear", "none"},
               "where evidence comes from: the TDX guest that this runs in (default), the "
-              "simulator, a program, or nowhere");
+              "simulator, a program, the result of another verifier, or nowhere");
   verb.option("--evidence-command", flags.command, "PROGRAM",
-              "a program that prints evidence as JSON for report data in hex; a plug-in of the "
-              "service verifies it");
+              "for 'command', a program that prints evidence as JSON for report data in hex, which "
+              "a plug-in of the service verifies; for 'ear', one that prints another verifier's "
+              "result for report data and a nonce");
   verb.option("--evidence-type", flags.type, "TYPE", "type of the program's evidence");
   verb.option("--simulator-seed", flags.simulator_seed, "FILE",
               "seed of the simulator, as 'assay evidence simulate' takes it; such evidence counts "

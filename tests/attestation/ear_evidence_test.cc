@@ -29,7 +29,7 @@ Nonce nonce() {
   return made;
 }
 ReportDataBytes expected() {
-  return report_data_of(kChallengeDomains[0], nonce(), worker(), request());
+  return report_data_of(kChallengeDomains[0], {nonce(), worker(), request()});
 }
 
 Appraisal appraisal() {

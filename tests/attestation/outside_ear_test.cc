@@ -38,7 +38,7 @@ struct Asked {
 
   Asked() { nonce.fill(7); }
   [[nodiscard]] ReportDataBytes expected() const {
-    return report_data_of(domain, nonce, key, request);
+    return report_data_of(domain, {nonce, key, request});
   }
 };
 

@@ -33,7 +33,7 @@ struct World {
   World() {
     Nonce nonce{};
     nonce.fill(7);
-    expected = report_data_of(kChallengeDomains[0], nonce, key, request);
+    expected = report_data_of(kChallengeDomains[0], {nonce, key, request});
   }
 };
 

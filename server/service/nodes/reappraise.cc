@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "attestation/ear_evidence.h"
+#include "attestation/outside_verifier.h"
 #include "attestation/verifier_registry.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
