@@ -51,6 +51,14 @@ class CollateralOfTheService(unittest.TestCase):
             status = self.service.request("PUT", "/v1/collateral", body,
                                           content_type="application/json")[0]  # fmt: skip
             self.assertIn(status, (400, 411, 422), body)
+        whole = json.dumps({"type": "tdx", "collateral": bundle})
+        twice = whole.replace('"type": "tdx"', '"type": "tdx", "type": "tdx"', 1).encode()
+        other = whole.replace('"type": "tdx"', '"type": "example-hmac"', 1).encode()
+        for body, status in ((twice, 400), (other, 422), (b" " * (10 << 20), 413)):
+            answer = self.service.request("PUT", "/v1/collateral", body,
+                                          content_type="application/json")  # fmt: skip
+            self.assertEqual(answer[0], status, answer)
+        self.assertEqual(self.kept(), [])
         nobody = self.service.request("PUT", "/v1/collateral", b"{}", token="worker-1",
                                       content_type="application/json")[0]  # fmt: skip
         self.assertEqual(nobody, 403)

@@ -5,6 +5,7 @@
 #include <array>
 #include <fcntl.h>
 #include <poll.h>
+#include <sstream>
 #include <sys/stat.h>
 
 #include "server/http/tls.h"
@@ -99,6 +100,51 @@ TEST_F(AppTest, CertificateThatEnds_IsWarnedOfOnceADayAndInMetrics) {
   ASSERT_NE(at, std::string::npos);
   EXPECT_EQ(std::stod(metrics.substr(at + name.size())),
             std::chrono::duration<double>(end->time_since_epoch()).count());
+  app_.reset();  // before its clock
+}
+
+// Intel's own, valid from February 18 to March 20, 2026. Its CRLs end within that time as well.
+TEST_F(AppTest, CollateralThatEnds_IsWarnedOfOnceADayAndInMetrics) {
+  const auto end = parse_rfc3339("2026-03-20T10:58:51Z").value();  // of the TCB info
+  constexpr std::chrono::hours kDay{24};
+  ManualClock wall(end - 20 * kDay);
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), wall, random_));
+  auto app = App::start(config_, wall, random_, *log_);
+  ASSERT_TRUE(app) << to_string(app.error());
+  app_ = *std::move(app);
+  const Json bundle = test::load_vectors("tdx/2026-03.collateral.json");
+  const std::string body = Json{{"type", "tdx"}, {"collateral", bundle}}.dump();
+  TlsClient client({.port = app_->port(Listener::kApi)});
+  ASSERT_TRUE(client.handshake());
+  const auto put = client.exchange(
+      "PUT /v1/collateral HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer assay_root\r\n"
+      "Content-Type: application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body);
+  ASSERT_TRUE(put);
+  ASSERT_EQ(put->status, 201) << put->body;
+  const auto told = [this, &wall](std::chrono::hours later) {
+    wall.advance(later);
+    app_->watch_certificate();
+    std::pair<std::size_t, std::size_t> count;
+    std::istringstream lines(log_text());
+    for (std::string line; std::getline(lines, line);) {
+      const bool ours = line.find("tcb-info") != std::string::npos;
+      count.first += ours ? count_of(line, "collateral_expires") : 0;
+      count.second += ours ? count_of(line, "collateral_expired") : 0;
+    }
+    return count;
+  };
+  using Told = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(told(12 * kDay), Told(0, 0)) << "more than seven days are left";
+  EXPECT_EQ(told(kDay), Told(1, 0));
+  EXPECT_EQ(told(kDay - std::chrono::hours(1)), Told(1, 0)) << "once a day";
+  EXPECT_EQ(told(std::chrono::hours(1)), Told(2, 0));
+  EXPECT_EQ(told(6 * kDay), Told(2, 1)) << "it has ended";
+  const std::string metrics = ask("/metrics", "Authorization: Bearer assay_root\r\n").value().body;
+  const std::string name = "\ncollateral_seconds_to_next_update{part=\"tcb-info\"} ";
+  const std::size_t at = metrics.find(name);
+  ASSERT_NE(at, std::string::npos) << metrics;
+  EXPECT_NEAR(std::stod(metrics.substr(at + name.size())), 0, 60);
   app_.reset();  // before its clock
 }
 
