@@ -237,15 +237,17 @@ Collateral make_collateral(const SimulationSpec& spec, const Bytes& root) {
     return hex_encode(SimulatedKey(spec.seed, signer).sign(as_bytes(text)));
   };
   const std::string root_pem = to_pem(root);
-  const std::string signing_pem = to_pem(make_certificate(spec.tcb_signing, spec.seed)) + root_pem;
+  const auto chain = [&](const CertificateSpec& signing) {
+    return to_pem(make_certificate(signing, spec.seed)) + root_pem;
+  };
   Collateral collateral;
   collateral.pck_crl_issuer_chain = to_pem(make_certificate(spec.pck_ca, spec.seed)) + root_pem;
   collateral.root_ca_crl = hex_encode(make_crl(spec.root_crl, spec.seed));
   collateral.pck_crl = hex_encode(make_crl(spec.pck_crl, spec.seed));
-  collateral.tcb_info_issuer_chain = signing_pem;
+  collateral.tcb_info_issuer_chain = chain(spec.tcb_signing);
   collateral.tcb_info = spec.tcb_info.dump();
   collateral.tcb_info_signature = sign(collateral.tcb_info, spec.tcb_info_signer);
-  collateral.qe_identity_issuer_chain = signing_pem;
+  collateral.qe_identity_issuer_chain = chain(spec.qe_identity_signing.value_or(spec.tcb_signing));
   collateral.qe_identity = spec.qe_identity.dump();
   collateral.qe_identity_signature = sign(collateral.qe_identity, spec.qe_identity_signer);
   return collateral;

@@ -56,6 +56,7 @@ struct SimulationSpec {
   CertificateSpec pck_ca;
   CertificateSpec pck;  // an empty sgx_extension is replaced by one made from `platform`
   CertificateSpec tcb_signing;
+  std::optional<CertificateSpec> qe_identity_signing;  // absent: tcb_signing
   PckExtension platform;
   CrlSpec root_crl;
   CrlSpec pck_crl;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +70,9 @@ TEST(TdxAnchor, CollateralOfAnother_IsRefused) {
   const Collateral foreign = simulate(attackers()).collateral;
   simulation.collateral.tcb_info_issuer_chain = foreign.tcb_info_issuer_chain;
   EXPECT_EQ(verdict(simulation), "TCB_INFO_ROOT_UNTRUSTED");
+  simulation = simulate(valid_v4());
+  simulation.collateral.qe_identity_issuer_chain = foreign.qe_identity_issuer_chain;
+  EXPECT_EQ(verdict(simulation), "QE_IDENTITY_ROOT_UNTRUSTED");
   simulation.collateral = foreign;
   EXPECT_EQ(verdict(simulation), "ROOT_CRL_SIGNATURE");
 }
@@ -119,9 +124,8 @@ TEST(TdxPckChain, OtherOrder_IsRefused) {
             "PCK_CHAIN_NAMES");
 }
 
-TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  // The generator of P-384 as a public key.
+// The generator of P-384 as a public key.
+Bytes key_on_another_curve() {
   const Bytes point = hex_decode(
                           "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f2"
                           "5dbf55296c3a545e38"
@@ -129,8 +133,13 @@ TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
                           "0a60b1ce1d7e819d7a"
                           "431d7c90ea0e5f")
                           .value();
-  spec.pck.other_spki = der::sequence(
+  return der::sequence(
       {der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.3.132.0.34")}), der::bits(point)});
+}
+
+TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
+  SimulationSpec spec = valid_v4();
+  spec.pck.other_spki = key_on_another_curve();
   EXPECT_EQ(verdict(spec), "PCK_CERT_KEY_TYPE");
 }
 
@@ -225,6 +234,12 @@ TEST_P(TdxCertificateTable, OneChange_HasItsVerdict) {
 
 std::string change_name(const ::testing::TestParamInfo<Change>& row) { return row.param.name; }
 
+// The certificate of the key that signs the QE identity: its own, or TCB info would answer first.
+CertificateSpec& qe_signing(SimulationSpec& spec) {
+  spec.qe_identity_signing = spec.tcb_signing;
+  return *spec.qe_identity_signing;
+}
+
 const Change kCertificates[] = {
     {"LeafOfAnotherName", [](SimulationSpec& s) { s.pck.subject = "Intel SGX TCB Signing"; },
      "PCK_CHAIN_NAMES"},
@@ -248,6 +263,21 @@ const Change kCertificates[] = {
      "TCB_INFO_CHAIN_SIGNATURE"},
     {"TcbSigningThatIsCa", [](SimulationSpec& s) { s.tcb_signing.is_ca = true; },
      "TCB_INFO_BASIC_CONSTRAINTS"},
+    {"TcbSigningOfAnotherName", [](SimulationSpec& s) { s.tcb_signing.subject = "Intel SGX Root"; },
+     "TCB_INFO_CHAIN_NAMES"},
+    {"QeSigningOfAnotherName",
+     [](SimulationSpec& s) { qe_signing(s).subject = "Intel SGX PCK Certificate"; },
+     "QE_IDENTITY_CHAIN_NAMES"},
+    {"QeSigningByAnother", [](SimulationSpec& s) { qe_signing(s).signer = "attacker"; },
+     "QE_IDENTITY_CHAIN_SIGNATURE"},
+    {"TcbSigningOnAnotherCurve",
+     [](SimulationSpec& s) { s.tcb_signing.other_spki = key_on_another_curve(); },
+     "TCB_INFO_CERT_KEY_TYPE"},
+    {"QeSigningOnAnotherCurve",
+     [](SimulationSpec& s) { qe_signing(s).other_spki = key_on_another_curve(); },
+     "QE_IDENTITY_CERT_KEY_TYPE"},
+    {"QeSigningThatIsCa", [](SimulationSpec& s) { qe_signing(s).is_ca = true; },
+     "QE_IDENTITY_BASIC_CONSTRAINTS"},
     {"TcbInfoByTheLeaf", [](SimulationSpec& s) { s.tcb_info_signer = kPckKey; },
      "TCB_INFO_SIGNATURE"},
     {"QeIdentityByAnother", [](SimulationSpec& s) { s.qe_identity_signer = "attacker"; },
@@ -263,6 +293,8 @@ const Change kCrls[] = {
      "PCK_CERT_REVOKED"},
     {"TcbSigningRevoked", [](SimulationSpec& s) { s.root_crl.revoked = {s.tcb_signing.serial}; },
      "TCB_INFO_CERT_REVOKED"},
+    {"QeSigningRevoked", [](SimulationSpec& s) { s.root_crl.revoked = {++qe_signing(s).serial}; },
+     "QE_IDENTITY_CERT_REVOKED"},
     {"OthersRevoked", [](SimulationSpec& s) { s.pck_crl.revoked = {17, 18}; }, "OK:UpToDate"},
     {"RootCrlByAnother", [](SimulationSpec& s) { s.root_crl.signer = "attacker"; },
      "ROOT_CRL_SIGNATURE"},
@@ -295,16 +327,19 @@ TEST(TdxCrl, NotACrl_IsRefused) {
 
 // A chain that is there must be right in every byte that somebody reads.
 TEST(TdxCrl, DamagedIssuerChain_IsRefused) {
-  const std::string chain = simulate(valid_v4()).collateral.pck_crl_issuer_chain;
-  for (std::size_t at = 0; at < chain.size(); at += 7) {
-    Simulation simulation = simulate(valid_v4());
-    char& changed = simulation.collateral.pck_crl_issuer_chain[at];
-    changed = changed == 'A' ? 'B' : 'A';
-    if (simulation.collateral.pck_crl_issuer_chain != chain) {
-      EXPECT_TRUE(verdict(simulation).starts_with("PCK_CRL_CHAIN:")) << at;
+  Simulation simulation = simulate(valid_v4());
+  const std::tuple<std::string Collateral::*, std::string, std::size_t> chains[] = {
+      {&Collateral::pck_crl_issuer_chain, "PCK_CRL_CHAIN:", 1},
+      {&Collateral::tcb_info_issuer_chain, "TCB_INFO_", 5},
+      {&Collateral::qe_identity_issuer_chain, "QE_IDENTITY_", 5}};
+  for (const auto& [member, error, step] : chains) {
+    std::string& chain = simulation.collateral.*member;
+    for (std::size_t at = 0; at < chain.size(); at += step) {
+      const char kept = std::exchange(chain[at], chain[at] == 'A' ? 'B' : 'A');
+      EXPECT_TRUE(verdict(simulation).starts_with(error)) << error << at;
+      chain[at] = kept;
     }
   }
-  Simulation simulation = simulate(valid_v4());
   simulation.collateral.pck_crl_issuer_chain = simulation.collateral.tcb_info_issuer_chain;
   EXPECT_EQ(verdict(simulation), "PCK_CRL_CHAIN:PCK_CHAIN_NAMES");
   SimulationSpec spec = valid_v4();
@@ -370,6 +405,9 @@ constexpr auto kBoundaries = std::to_array<Boundary>({
     {"tcb_signing",
      [](SimulationSpec& s, Timestamp a, Timestamp b) { set_times(s.tcb_signing, a, b); },
      "TCB_INFO_CERT_NOT_YET_VALID", "TCB_INFO_CERT_EXPIRED"},
+    {"qe_identity_signing",
+     [](SimulationSpec& s, Timestamp a, Timestamp b) { set_times(qe_signing(s), a, b); },
+     "QE_IDENTITY_CERT_NOT_YET_VALID", "QE_IDENTITY_CERT_EXPIRED"},
     {"tcb_info", [](SimulationSpec& s, Timestamp a, Timestamp b) { set_times(s.tcb_info, a, b); },
      "TCB_INFO_NOT_YET_VALID", "TCB_INFO_EXPIRED"},
     {"qe_identity",

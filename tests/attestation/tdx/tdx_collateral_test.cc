@@ -121,6 +121,8 @@ TEST(TdxSigningChain, OtherChains_AreRefused) {
             "QE_IDENTITY_CHAIN_LENGTH");
   EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain = "none"; }),
             "TCB_INFO_CHAIN_FORMAT");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.qe_identity_issuer_chain = "none"; }),
+            "QE_IDENTITY_CHAIN_FORMAT");
   EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain.append(65536, '\n'); }),
             "TCB_INFO_CHAIN_FORMAT");
 }
