@@ -47,6 +47,11 @@ class NodeAgent(Case):
                     if not mount.get("readOnly")}
         self.assertEqual(writable, {"socket", "evidence", "cache"})
 
+        env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}
+        self.assertEqual(env["NVIDIA_VISIBLE_DEVICES"], "all")
+        self.assertEqual(env["NVIDIA_DRIVER_CAPABILITIES"], "compute,utility")
+        # Memory on a GPU that the agent does not use cannot be verified.
+        self.assertIn("--device=opencl:all", spec["containers"][0]["args"])
         self.starts_with(spec["containers"][0]["args"])
 
     def starts_with(self, args):

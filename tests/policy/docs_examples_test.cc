@@ -269,6 +269,16 @@ TEST(DeployedExamples, PolicyForServers_ListsTheSocketsDirectory) {
   EXPECT_FALSE(policy->images.empty());
 }
 
+// Memory on a GPU that the node agent does not use cannot be verified, and without these parts of
+// the driver it has neither OpenCL nor NVML.
+TEST(DeployedExamples, NodeAgent_UsesAllGpusOfItsNode) {
+  const std::string manifest = read_text("deploy/kubernetes/node-agent.yaml");
+  for (const char* line : {"- --device=opencl:all", "- {name: NVIDIA_VISIBLE_DEVICES, value: all}",
+                           "- {name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}"}) {
+    EXPECT_NE(manifest.find(" " + std::string(line) + "\n"), std::string::npos) << line;
+  }
+}
+
 TEST(DeployedExamples, Policies_HaveNoWarningsButThoseOfTheirMode) {
   EXPECT_GE(policy_files().size(), 4U);
   for (const auto& file : policy_files()) {
