@@ -14,7 +14,7 @@ import sys
 AXES = {"chunk_size": "chunk size, bytes", "object_size": "size of one object, bytes",
         "objects": "objects in 1 GB", "devices": "GPUs"}
 WATCH = {"lost": ("lost_percent", "steps a second lost, %"), "p99": ("p99_ratio", "p99 step, watched : alone")}
-DASHES = {"decode": "", "products": "7 4"}
+DASHES = {"decode": "none", "products": "7 4"}
 COLOURS = ("#06c", "#c30", "#390", "#939", "#963")
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 560, 320, 60, 30, 20, 50
 
@@ -24,7 +24,7 @@ class Chart:
     of ten with `decades`."""
 
     def __init__(self, title, label, low, high, bottom, top, right=RIGHT, decades=False):
-        self._low, self._wide = math.log2(low), max(math.log2(high) - math.log2(low), 1)
+        self._low, self._wide = math.log2(low), (math.log2(high) - math.log2(low)) or 1
         self._bottom, self._tall, self._right = bottom, top - bottom, right
         self.out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
                     'font-family="sans-serif" font-size="11">',
