@@ -3,7 +3,7 @@
 # run.sh BUILD [PYTEST ARGUMENT...]: the package's tests, with pytest from PyPI in an environment of
 # its own below build/. PyTorch is taken from PyPI, too (6 GB installed), unless the system's Python
 # has it, ASSAY_TORCH=no, or less than 15 GB of disk are free: then tests that need it are skipped.
-# It also builds the wheel and imports it from there. Skipped with a reason where pytest cannot be had.
+# It also builds the wheel, imports it from there, and checks the types. Skipped with a reason where pytest cannot be had.
 set -eu
 build=$1
 shift
@@ -39,5 +39,12 @@ cp -r "$root/python/src" "$root/python/pyproject.toml" "$root/python/README.md" 
 wheel=$(echo "$build"/python-wheel/assay_torch-*-py3-none-any.whl)
 PYTHONPATH=$wheel "$python" -c 'import assay; assert ".whl" in assay.__file__, assay.__file__'
 "$python" -m zipfile -l "$wheel" | grep -q 'assay/py.typed'
+# Types, without those of PyTorch, which are others with each version.
 cd "$root/python"
+if "$python" -m mypy --version >/dev/null 2>&1 ||
+   "$python" -m pip install -q --disable-pip-version-check mypy; then
+  "$python" -m mypy --no-site-packages --cache-dir "$build/python-mypy"
+else
+  echo "test-python: mypy cannot be installed from PyPI, types are not checked"
+fi
 exec "$python" -B -m pytest -p no:cacheprovider --basetemp "$build/python-tests" "$@"
