@@ -59,13 +59,14 @@ def base64url(data):
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def policy(version, anchor, age=3600):
+def policy(version, anchor, age=3600, **node):
     return {
         "name": "gpu-nodes", "version": version, "mode": "enforce",
         "match": {"accelerators": "any"},
         "require": [
             {"id": "published", "manifest": {"signers": {"at_least": 1}}},
-            {"id": "node", "node": {"max_evidence_age_seconds": age, "anchors": [anchor]}},
+            {"id": "node", "node": {"max_evidence_age_seconds": age, "anchors": [anchor],
+                                    **node}},
             {"id": "verified", "report": {"max_age_seconds": 3600}},
         ],
     }
@@ -99,6 +100,7 @@ class Story(unittest.TestCase):
                 self.ordered(worker)
                 self.verified(worker, artifact)
                 self.assertEqual(self.bind()[0], True)
+                self.started()
                 self.another_volume()
                 self.flipped(copy, artifact)
                 self.revoked(worker)
@@ -125,6 +127,16 @@ class Story(unittest.TestCase):
         worker.wait("finished", job=job[1], result="verified")
         self.assertEqual(self.bind()[0], True)
 
+    def started(self):
+        """What the machine's event log says of its start decides."""
+        line = "/boot/vmlinuz root=/dev/vda1 ro console=hvc0"
+        for version, demand, allowed in ((2, line + " init=/bin/sh", False), (3, line, True)):
+            self.service.activate(policy(version, self.service.anchor, boot={
+                "secure_boot": True, "command_lines": [demand], "dangerous_allow_others": True}))
+            answer, said = self.bind()
+            self.assertEqual(answer, allowed, said)
+            self.assertTrue(allowed or "boot-mismatch" in said, said)
+
     def another_volume(self):
         """A claim that is deleted and made again has other bytes, whatever was verified."""
         self.service.ask(pod.claim("models", "pv-other"))
@@ -150,10 +162,10 @@ class Story(unittest.TestCase):
                            metrics["worker_last_contact_timestamp_seconds"])
 
         # Stale evidence: the same, but nothing as old as this.
-        self.service.activate(policy(2, self.service.anchor, age=1))
+        self.service.activate(policy(4, self.service.anchor, age=1))
         nodes.wait_until("stale evidence", lambda: not self.bind()[0])
         self.assert_refused("evidence-stale")
-        self.service.activate(policy(3, self.service.anchor))
+        self.service.activate(policy(5, self.service.anchor))
 
     def flipped(self, copy, artifact):
         size = os.path.getsize(copy / "model.safetensors")
