@@ -80,7 +80,7 @@ class Includes(Planted):
         self.source("server/http/gate.h", '"storage/store.h"')
         self.source("attestation/simulate/pki.h")
         self.source("attestation/dsse.h", '"attestation/simulate/pki.h"')
-        self.source("attestation/tdx/verify.h", '"attestation/dsse.h"')
+        self.source("attestation/tdx/verify.h", '"attestation/dsse.h"', "<fstream>")
         self.source("server/service/nodes/enrol.cc", '"attestation/simulate/pki.h"')
         self.source("server/service/documents/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
         self.assert_finds(check_includes.check, "storage may not include policy",
@@ -88,6 +88,7 @@ class Includes(Planted):
                           "server/http may not include storage",
                           "attestation may not include attestation/simulate",
                           "attestation/tdx may not include attestation (",
+                          "attestation/tdx may not include <fstream>",
                           "server/service/nodes may not include attestation/simulate",
                           "server/service/documents may not include server/http",
                           "server/service may not include <boost/asio.hpp>")
