@@ -51,6 +51,15 @@ class Releases(unittest.TestCase):
         self.assertFalse(other.allowed)
         self.assertRegex(other.text, "volume-unaccounted|reference-unbound")
 
+    def admitted(self, claim):
+        """A pod that was admitted by the bare name, and mounts what it stood for."""
+        return self.service.admit(pods.stored(pod("early", MODEL, NAMESPACE, claim=claim)))
+
+    def expect_bound(self, made):
+        """A name stands for a model at the creation alone: later releases move no pod."""
+        bound = self.service.bind(made)
+        self.assertTrue(bound.allowed, bound.text)
+
     def expect_refused(self, code):
         for claim in ("v1", "v2"):
             said = self.said(claim)
@@ -65,8 +74,10 @@ class Releases(unittest.TestCase):
         self.expect_refused("release-missing")
         first = self.release("v1", "1.0.0", "none")
         self.expect_newest("v1")
+        admitted = self.admitted("v1")
         second = self.release("v2", "2.0.0", "auto")
         self.expect_newest("v2")
+        self.expect_bound(admitted)
         self.assertEqual(self.releases()["newest"], second)
         shown = self.service.run("assay", "release", "show", second, token="ci").stdout
         self.assertIn("2.0.0", shown)
@@ -75,8 +86,10 @@ class Releases(unittest.TestCase):
         self.release("v1", "9.9.9", second, key="publisher-2")  # whom the policy does not list
         self.expect_newest("v2")
 
+        admitted = self.admitted("v2")
         fork = self.release("v1", "1.0.1", first)
         self.expect_refused("release-forked")
+        self.expect_bound(admitted)
         self.assertEqual(sorted(self.releases()["fork"]), sorted([second, fork]))
         refused = self.withdraw(fork, key="publisher-2", check=False)
         self.assertEqual(refused.returncode, 1)
@@ -84,8 +97,10 @@ class Releases(unittest.TestCase):
         self.withdraw(fork)
         self.expect_newest("v2")
 
+        admitted = self.admitted("v2")
         self.withdraw(second)
         self.expect_newest("v1")
+        self.expect_bound(admitted)
         self.assertIn("withdrawn: vulnerable", self.service.run(
             "assay", "release", "list", MODEL, token="ci").stdout)
 
@@ -93,6 +108,34 @@ class Releases(unittest.TestCase):
         by_id = f"{MODEL}@{self.service.artifact_of('v2')}"
         said = self.service.review(pods.stored(pod("llm", by_id, NAMESPACE, claim="v2")))
         self.assertTrue(said.allowed, said.text)
+
+    def test_a_believed_release_is_no_way_around_a_condition(self):
+        """Whoever releases decides what the name stands for, and nothing else."""
+        for version in ("v1", "v2"):
+            directory = self.service.dir / f"gated-{version}"
+            directory.mkdir()
+            (directory / "config.json").write_text(f"gated {version}")
+            self.service.sign_manifest(f"gated-{version}", "--location", f"pvc://gated/{version}",
+                                       model="acme/gated", directory=f"gated-{version}")
+        self.service.run("assay", "attest", "create", "--stage", "evaluate", "--subject",
+                         "gated-v1.json", "--metric", "accuracy=0.9", "--key",
+                         "keys/evaluator.pem", "--out", "gated.json")
+        self.service.run("assay", "push", "gated.json", token="ci")
+        policy = pods.manifest_policy("gated", ["gated"], names={"resolve": "release"},
+                                      signers={"at_least": 1, "identities": ["release"]})
+        policy["require"].append({"id": "evaluated", "statement": {
+            "predicate_type": LIFECYCLE, "stage": "evaluate"}})
+        self.service.activate(policy)
+        made = {version: pods.stored(pod("llm", "acme/gated", "gated", claim=version))
+                for version in ("v1", "v2")}
+        self.release("gated-v1", "1.0.0", "none")
+        said = self.service.review(made["v1"])
+        self.assertTrue(said.allowed, said.text)
+        self.release("gated-v2", "2.0.0", "auto")
+        for version in ("v1", "v2"):  # nor does the name fall back to what would pass
+            said = self.service.review(made[version])
+            self.assertFalse(said.allowed)
+            self.assertIn("statement-missing", said.text)
 
     def test_withdrawn_statement_denies_the_next_review(self):
         self.service.sign_manifest("judged", "--location", "pvc://judged/models",
