@@ -15,7 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "attestation/simulate/faults.h"
+#include "attestation/tdx/event_log.h"
 #include "attestation/tdx/event_log_parse.h"
+#include "attestation/tdx/quote_parse.h"
 #include "attestation/tdx/verify.h"
 #include "tests/attestation/tdx/shared_vectors.h"
 #include "tests/attestation/tdx/simulation.h"
@@ -121,7 +123,53 @@ Rows quotes_of_a_test_pki() {
   return rows;
 }
 
+// Real quotes, most of them under collateral of another time or platform than their own.
+Rows quotes_of_others() {
+  const auto folder = vectors_folder();
+  const auto with = [&](const std::string& quote, const char* base, const char* time,
+                        const char* expected) {
+    return Row{quote, expected,
+               verdict_of({folder / quote, folder / "mutations" / base / "collateral.json", time})};
+  };
+  constexpr const char* kBase2025 = "base_A_v4_tdx10_module1";
+  constexpr const char* kIn2025 = "2025-07-01T00:00:00Z";
+  constexpr const char* kBase2026 = "base_B_v5_tdx15";
+  constexpr const char* kIn2026 = "2026-03-01T00:00:00Z";
+  return {
+      with("Phala-Network_dcap-qvl/tdx_quote", kBase2025, kIn2025, "OK:UpToDate"),
+      with("Phala-Network_dcap-qvl/tdx_quote_outdated", kBase2026, kIn2026,
+           "TCB_LEVEL_NOT_SUPPORTED"),
+      with("Phala-Network_dcap-qvl/history/2024-09-02_ca114edb_tdx_quote", kBase2025, kIn2025,
+           "TCB_LEVEL_NOT_SUPPORTED"),
+      with("extracted/Phala-Network_dcap-qvl__tdx-quote.hex.bin", kBase2025, kIn2025,
+           "TCB_LEVEL_NOT_SUPPORTED"),
+      with("extracted/Phala-Network_dcap-qvl__quote-from-tappd.hex.bin", kBase2025, kIn2025,
+           "TCB_LEVEL_NOT_SUPPORTED"),
+      with("Phala-Network_dcap-qvl/sgx_quote", kBase2025, kIn2025, "TEE_TYPE_UNSUPPORTED"),
+      with("google_go-tdx-guest/quote_v5_sample.dat", kBase2026, kIn2026, "OK:UpToDate"),
+      with("google_go-tdx-guest/tdx_prod_quote_SPR_E4.dat", kBase2025, kIn2025,
+           "TRAILING_DATA_NONZERO"),
+      with("confidential-containers_trustee/tdx_quote_4.dat", kBase2025, kIn2025, "FMSPC_MISMATCH"),
+      with("confidential-containers_trustee/tdx_quote_5.dat", kBase2026, kIn2026,
+           "TCB_LEVEL_NOT_SUPPORTED"),
+      with("confidential-containers_trustee/tdx_quote_6.dat", kBase2025, kIn2025, "FMSPC_MISMATCH"),
+      with("confidential-containers_trustee/az-tdx-vtpm/td-quote.bin", "base_D_v4_gcp_cos113",
+           "2025-06-25T00:00:00Z", "TD_SEPT_VE_DISABLE_NOT_SET"),
+      with("confidential-containers_trustee/occlum_quote.dat", kBase2025, kIn2025,
+           "TEE_TYPE_UNSUPPORTED"),
+      with("intel_QVL/tdx/quote.dat", kBase2025, kIn2025, "PCK_CHAIN_FORMAT"),
+      with("intel_QVL/sgx/quote.dat", kBase2025, kIn2025, "TEE_TYPE_UNSUPPORTED")};
+}
+
 // --- event logs
+
+// Of a log whose replay has to give the registers of a quote.
+std::string verdict_of_replay(const Bytes& log, const Bytes& quote) {
+  const auto parsed = tdx::parse_quote(quote);
+  const auto replayed = tdx::check_event_log(log, parsed.value().report, true);
+  return replayed ? "OK:" + std::to_string(replayed->events) + " events replayed"
+                  : tdx::code(replayed.error());
+}
 
 std::string verdict_of_log(const Bytes& log) {
   const auto view = tdx::parse_event_log(log);
@@ -129,8 +177,14 @@ std::string verdict_of_log(const Bytes& log) {
 }
 
 Rows event_logs() {
-  return {{"v4-2025-06.ccel", "OK:43 events",
-           verdict_of_log(read_file(own_folder() / "tdx/v4-2025-06.ccel"))}};
+  const Bytes log = read_file(own_folder() / "tdx/v4-2025-06.ccel");
+  const auto with = [&log](const char* quote) {
+    return verdict_of_replay(log, read_file(own_folder() / "tdx" / quote));
+  };
+  return {{"v4-2025-06.ccel", "OK:43 events", verdict_of_log(log)},
+          {"v4-2025-06.ccel, with its quote", "OK:43 events replayed", with("v4-2025-06.quote")},
+          {"v4-2025-06.ccel, with a quote of another machine", "EVENTLOG_RTMR_MISMATCH:rtmr0",
+           with("v4-2025-07.quote")}};
 }
 
 Rows event_logs_of_others() {
@@ -161,6 +215,7 @@ constexpr Set kSets[] = {
     {"tests/vectors/corim", verdicts::foreign_reference_documents, true},
     {"own documents of reference values", verdicts::own_reference_documents, true},
     {"changed real quotes", changed_quotes, false},
+    {"quotes of other projects", quotes_of_others, false},
     {"quotes of a test PKI", quotes_of_a_test_pki, false},
     {"event logs of other projects", event_logs_of_others, false},
 };
