@@ -4,6 +4,7 @@ import base64
 import json
 import ssl
 import stat
+from urllib.parse import parse_qs, urlsplit
 
 import harness
 import receipts
@@ -207,6 +208,17 @@ class Client(served.TestCase):
         self.assay("trust", "show", *self.to)
         self.assertEqual(len(self.server.requests), 2)
 
+    def test_a_document_is_pushed_again_when_the_store_failed(self):
+        self.key("k")
+        self.assay("attest", "create", "--stage", "evaluate", "--subject", ARTIFACT, "--name",
+                   "acme/demo", "--key", "k.pem", "--out", "e.json")  # fmt: skip
+        self.answer("POST", "/v1/attestations", problem(503, "storage", retryable=True),
+                    Answer(503, b"<html>", "text/html"), Answer(201, self.stored("e.json", index=7)))
+        self.assay("push", "e.json", *self.to)
+        bodies = {body for _, _, _, body in self.server.requests}
+        self.assertEqual(len(self.server.requests), 3)
+        self.assertEqual(bodies, {(self.dir / "e.json").read_bytes()})
+
     # --- lists
 
     def test_a_list_of_decisions_says_that_it_was_cut(self):
@@ -226,6 +238,18 @@ class Client(served.TestCase):
         got = self.assay("decision", "list", "--all", *self.to, "-o", "json")
         self.assertEqual((len(got.json()["items"]), got.json()["total"]), (4, 4))
         self.assertNotIn("of", got.err)
+
+    def test_a_list_of_decisions_has_times_and_an_order(self):
+        self.answer("GET", "/v1/decisions", Answer(200, {"items": [], "limit": 100, "total": 0}))
+        self.assay("decision", "list", "--since", "2026-01-02T03:04:05Z", "--until",
+                   "2026-01-03T00:00:00Z", "--oldest-first", *self.to)  # fmt: skip
+        asked = parse_qs(urlsplit(self.server.requests[-1][1]).query)
+        self.assertEqual(asked["since"], ["2026-01-02T03:04:05Z"])
+        self.assertEqual(asked["until"], ["2026-01-03T00:00:00Z"])
+        self.assertEqual(asked["order"], ["oldest"])
+        self.assay("decision", "list", *self.to)
+        asked = parse_qs(urlsplit(self.server.requests[-1][1]).query)
+        self.assertEqual(asked, {"order": ["newest"], "total": ["true"], "limit": ["100"]})
 
     def test_a_mistyped_filter_is_an_error(self):
         self.answer("GET", "/v1/decisions", problem(400, "invalid-parameter"))
