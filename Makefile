@@ -140,6 +140,14 @@ schemathesis: ## requests made from schemas/openapi.yaml for SECONDS=60 (BUILD=b
 	@$(if $(BUILD),,$(call cmake_build,release,programs))
 	@tests/e2e/schemathesis.sh $(or $(BUILD),build/release) $(or $(SECONDS),60)
 
+.PHONY: limits
+limits: ## what a review and a decision cost and store, against the limits of docs/limits.md (minutes)
+	@$(install) build test analysis
+	@$(MAKE) -s build/release/.configured-tests
+	@$(call cmake_build,release,limits_review_bench limits_decision_bench)
+	@build/release/bin/limits_review_bench
+	@build/release/bin/limits_decision_bench statements=4000 decisions=50
+
 .PHONY: bench
 bench: ## build and run the benchmarks
 	@$(install) build test analysis
@@ -160,7 +168,7 @@ fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, coverage, torture, OpenCL platforms, Kubernetes, Python package, Schemathesis
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, coverage, torture, limits of cost, OpenCL platforms, Kubernetes, Python package, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -170,6 +178,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) fuzz
 	@$(MAKE) coverage
 	@$(MAKE) torture
+	@$(MAKE) limits
 	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes
 	@$(MAKE) test-differential

@@ -3,7 +3,8 @@
 """What one user of the service feels of the others: a real assayd, over TLS.
 
 Usage: bench/limits_load.py [--seconds N] [--bin DIR]
-Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Measures
+Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Exits with 1
+when a figure is beyond its bar. Measures
   admission         reviews of pods that a policy selects, one after the other, each a stored decision
   busy_admission    the same while `--connections` API connections ask without a pause
   written_admission the same while those connections write: each asks for decisions, which are stored
@@ -266,6 +267,16 @@ def bodies(service):
     return {"read": {**read, "bar_ms": 100}, "read_and_parsed": parsed}
 
 
+def judged(figures, place=""):
+    """Where a figure has a bar beside it: its place, its value and the bar."""
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            yield from judged(value, f"{place}{name}.")
+    for bar, value in (("bar_p99_ms", "p99_ms"), ("bar_ms", "ms"), ("bar_ms", "processor_ms")):
+        if bar in figures and value in figures:
+            yield place + value, figures[value], figures[bar]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -287,7 +298,11 @@ def main():
         figures["silent"] = silent(service, options)
         figures["body"] = bodies(service)
     print(json.dumps(figures))
+    late = [place for place, value, bar in judged(figures) if value > bar]
+    for place in late:
+        print(f"limits_load: {place} is beyond its bar", file=sys.stderr)
+    return 1 if late else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
