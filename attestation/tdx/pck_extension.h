@@ -20,6 +20,7 @@ struct PckExtension {
   std::uint8_t sgx_type = 0;  // 0 standard, 1 scalable, 2 scalable with integrity
   // Present only in certificates that the platform CA issued.
   std::optional<std::array<std::uint8_t, 16>> platform_instance_id;
+  bool operator==(const PckExtension&) const = default;
 };
 
 // Parses the extension's value. Returns nullopt when it is not DER, when a required member is

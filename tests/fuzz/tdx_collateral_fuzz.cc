@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "attestation/simulate/pki.h"
 #include "attestation/simulate/simulation.h"
 #include "attestation/tdx/crl.h"
 #include "attestation/tdx/pck_extension.h"
@@ -33,7 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto identity = parse_qe_identity(as_text(input))) {
     require(!identity->levels.empty());
   }
-  static_cast<void>(parse_pck_extension(input));
+  if (const auto platform = parse_pck_extension(input)) {
+    require(parse_pck_extension(make_sgx_extension(*platform)) == platform);
+  }
   static_cast<void>(parse_crl(input, kPckCrlErrors));
   if (const auto chain = split_pem_chain(as_text(input))) {
     for (const Bytes& der : *chain) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One signed part of simulated evidence with some bytes changed: root CRL, PCK CRL, TCB info, QE
-// identity, chain of the PCK. Evidence that is accepted has every signed byte of that part as it
-// was signed.
+// identity, the four chains of certificates. Evidence that is accepted has every signed byte of
+// that part as it was signed; of the chain of the PCK CRL, which may be absent, whatever is there.
 //
 // Input: the number of the part, with the highest bit set when the rest replaces it whole; else
 // changes of three bytes each: place (most significant byte first) and what is added there.
@@ -19,7 +19,17 @@ namespace {
 using namespace assay;
 using namespace assay::attestation::tdx;
 
-enum Part : std::uint8_t { kRootCrl, kPckCrl, kTcbInfo, kQeIdentity, kPckChain, kParts };
+enum Part : std::uint8_t {
+  kRootCrl,
+  kPckCrl,
+  kTcbInfo,
+  kQeIdentity,
+  kPckChain,
+  kPckCrlChain,
+  kTcbInfoChain,
+  kQeIdentityChain,
+  kParts
+};
 
 struct World {
   Timestamp now = parse_rfc3339("2026-03-01T12:00:00Z").value();
@@ -39,6 +49,12 @@ struct World {
         return to_bytes(valid.collateral.tcb_info);
       case kQeIdentity:
         return to_bytes(valid.collateral.qe_identity);
+      case kPckCrlChain:
+        return to_bytes(valid.collateral.pck_crl_issuer_chain);
+      case kTcbInfoChain:
+        return to_bytes(valid.collateral.tcb_info_issuer_chain);
+      case kQeIdentityChain:
+        return to_bytes(valid.collateral.qe_identity_issuer_chain);
       default:
         return to_bytes(chain);
     }
@@ -59,6 +75,15 @@ struct World {
         break;
       case kQeIdentity:
         changed.collateral.qe_identity = text;
+        break;
+      case kPckCrlChain:
+        changed.collateral.pck_crl_issuer_chain = text;
+        break;
+      case kTcbInfoChain:
+        changed.collateral.tcb_info_issuer_chain = text;
+        break;
+      case kQeIdentityChain:
+        changed.collateral.qe_identity_issuer_chain = text;
         break;
       default:
         changed.quote = make_quote(spec.quote, spec.seed, text);
@@ -90,6 +115,11 @@ Bytes signed_part(ByteView der) {
   return {covered.begin(), covered.end()};
 }
 
+const World& world() {
+  static const World only;
+  return only;
+}
+
 // Every signed byte of a part.
 std::vector<Bytes> signed_bytes(std::uint8_t number, const Bytes& bytes) {
   if (number == kTcbInfo || number == kQeIdentity) {
@@ -97,6 +127,9 @@ std::vector<Bytes> signed_bytes(std::uint8_t number, const Bytes& bytes) {
   }
   if (number == kRootCrl || number == kPckCrl) {
     return {signed_part(bytes)};
+  }
+  if (number == kPckCrlChain && bytes.empty()) {
+    return signed_bytes(kPckCrlChain, world().part(kPckCrlChain));
   }
   std::vector<Bytes> certificates;
   const auto chain = split_pem_chain(as_text(bytes));
@@ -109,10 +142,9 @@ std::vector<Bytes> signed_bytes(std::uint8_t number, const Bytes& bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const World world;
   static const bool valid = [] {
     for (std::uint8_t part = 0; part < kParts; ++part) {
-      if (!world.accepts(part, world.part(part))) {
+      if (!world().accepts(part, world().part(part))) {
         std::abort();
       }
     }
@@ -122,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto number = static_cast<std::uint8_t>((data[0] & 0x7fU) % kParts);
-  const Bytes before = world.part(number);
+  const Bytes before = world().part(number);
   Bytes bytes = before;
   if ((data[0] & 0x80U) != 0) {
     bytes.assign(data + 1, data + size);
@@ -132,7 +164,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       bytes[at] = static_cast<std::uint8_t>(bytes[at] + data[i + 2]);
     }
   }
-  if (world.accepts(number, bytes) && signed_bytes(number, bytes) != signed_bytes(number, before)) {
+  if (world().accepts(number, bytes) &&
+      signed_bytes(number, bytes) != signed_bytes(number, before)) {
     std::abort();
   }
   return 0;
