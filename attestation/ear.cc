@@ -2,26 +2,18 @@
 #include "attestation/ear.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "attestation/ear_status.h"
 #include "attestation/jws.h"
-#include "attestation/trustworthiness.h"
 
 namespace assay::attestation {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTierNames = {"affirming", "none", "warning",
-                                                        "contraindicated"};
-
-std::string_view name(Tier tier) { return kTierNames[std::to_underlying(tier)]; }
-
-std::optional<Tier> tier_from(const Json& text) {
-  const auto found =
-      text.is_string() ? std::ranges::find(kTierNames, text.get<std::string>()) : kTierNames.end();
-  return found == kTierNames.end() ? std::nullopt
-                                   : std::optional(static_cast<Tier>(found - kTierNames.begin()));
+// Tokens of ours name their tiers.
+std::optional<Tier> named_tier(const Json& text) {
+  return text.is_string() ? tier_from(text) : std::nullopt;
 }
 
 // Aspects about which nothing is claimed are left out.
@@ -48,8 +40,7 @@ Tier status_of(const AppraisedEvidence& appraised) {
 
 // What the verifier found out itself: all of the result but the measurements, which the attester
 // claims, the list of checks, and what identifies one machine for good.
-Json verifier_claims(const Json& result) {
-  Json claims = result.is_object() ? result : Json::object();
+Json verifier_claims(Json claims) {
   claims.erase("checks");
   claims.erase("measurements");
   if (const auto platform = claims.find("platform");
@@ -66,11 +57,12 @@ Json submodule(const AppraisedEvidence& appraised, const EarContext& context, Ti
   if (!context.policy.empty()) {
     policies.push_back(context.policy);
   }
-  return {{"ear_status", name(status)},
+  const Json result = appraised.result.is_object() ? appraised.result : Json::object();
+  return {{"ear_status", tier_name(status)},
           {"ear_trustworthiness_vector", vector_json(appraised.trustworthiness)},
           {"ear_appraisal_policy_ids", std::move(policies)},
-          {"ear_attester_claims", appraised.result.value("measurements", Json::object())},
-          {"ear_verifier_claims", verifier_claims(appraised.result)}};
+          {"ear_attester_claims", result.value("measurements", Json::object())},
+          {"ear_verifier_claims", verifier_claims(result)}};
 }
 
 // One for the evidence, under its type, and one for each of its parts, under the type and the
@@ -81,7 +73,7 @@ Json submodules(const AppraisedEvidence& appraised, const EarContext& context) {
   for (const EvidencePart& part : appraised.parts) {
     const Tier tier = appraised.accepted ? tier_of(part.trustworthiness) : Tier::kContraindicated;
     modules[appraised.type + "." + part.name] = {
-        {"ear_status", name(tier)},
+        {"ear_status", tier_name(tier)},
         {"ear_trustworthiness_vector", vector_json(part.trustworthiness)},
         {"ear_attester_claims", part.measurements}};
   }
@@ -141,32 +133,19 @@ Status check_origin(const Json& claims, std::string_view issuer) {
   return {};
 }
 
-// The tier that a submodule's aspects lead to.
-Result<Tier> worst_aspect(const Json& vector, const std::string& where) {
-  if (!vector.is_object()) {
-    return shape("a trustworthiness vector is an object", where);
-  }
-  Tier worst = Tier::kAffirming;
-  for (const auto& [aspect, value] : vector.items()) {
-    const auto* number = value.get_ptr<const Json::number_integer_t*>();
-    if (number == nullptr || *number < -128 || *number > 127) {
-      return shape("an aspect is a number of -128 to 127", where + "/" + aspect);
-    }
-    worst = std::max(worst, tier_of(static_cast<int>(*number)));
-  }
-  return worst;
-}
-
 Result<Tier> check_submodule(const Json& submodule, const std::string& where) {
   const Json empty = Json::object();
   const auto status =
-      submodule.is_object() ? tier_from(submodule.value("ear_status", Json())) : std::nullopt;
+      submodule.is_object() ? named_tier(submodule.value("ear_status", Json())) : std::nullopt;
   if (!status) {
     return shape("a submodule has a status of a known tier", where + "/ear_status");
   }
-  ASSAY_ASSIGN(const Tier worst, worst_aspect(submodule.value("ear_trustworthiness_vector", empty),
-                                              where + "/ear_trustworthiness_vector"));
-  if (*status < worst) {
+  const auto worst = worst_aspect(submodule.value("ear_trustworthiness_vector", empty));
+  if (!worst) {
+    return shape("a trustworthiness vector is an object of numbers from -128 to 127",
+                 where + "/ear_trustworthiness_vector");
+  }
+  if (*status < *worst) {
     return rejected("the status is better than the worst aspect", where + "/ear_status");
   }
   return *status;
@@ -182,7 +161,7 @@ Result<Tier> check_status(const Json& claims) {
     ASSAY_ASSIGN(const Tier tier, check_submodule(submodule, "/submods/" + label));
     worst = std::max(worst, tier);
   }
-  const auto overall = tier_from(claims.value("ear_status", Json()));
+  const auto overall = named_tier(claims.value("ear_status", Json()));
   if (!overall) {
     return shape("the overall status is of no known tier", "/ear_status");
   }
@@ -206,7 +185,7 @@ Result<std::string> make_ear(const AppraisedEvidence& appraised, const EarContex
                  {"iat", issued},
                  {"exp", issued + context.lifetime.count()},
                  {"ear_verifier_id", {{"developer", kEarDeveloper}, {"build", context.build}}},
-                 {"ear_status", name(status)},
+                 {"ear_status", tier_name(status)},
                  {"submods", submodules(appraised, context)}};
   if (!context.nonce.empty()) {
     claims["eat_nonce"] = context.nonce;
@@ -223,7 +202,7 @@ Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key, std::
   ASSAY_TRY(check_origin(claims, issuer));
   ASSAY_TRY(check_times(claims, now));
   ASSAY_ASSIGN(const Tier status, check_status(claims));
-  return EarClaims{std::move(claims), std::string(name(status))};
+  return EarClaims{std::move(claims), std::string(tier_name(status))};
 }
 
 }  // namespace assay::attestation

@@ -25,12 +25,12 @@ inline constexpr std::array<std::pair<const char*, std::int16_t Trustworthiness:
 enum class Tier : std::uint8_t { kAffirming, kNone, kWarning, kContraindicated };
 
 // Ranges of draft-ietf-rats-ar4si section 2.3.2; negative values are the verifier's own meanings
-// within the same tiers.
+// within the same tiers: -2 to -32 affirm, as 2 to 31 do.
 [[nodiscard]] constexpr Tier tier_of(int value) {
-  const int magnitude = value < 0 ? -value - 1 : value;
-  if (magnitude <= 1) {
+  if (value >= -1 && value <= 1) {
     return Tier::kNone;
   }
+  const int magnitude = value < 0 ? -value - 1 : value;
   if (magnitude < 32) {
     return Tier::kAffirming;
   }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -127,6 +129,34 @@ TEST(Ear, RefusedEvidence_IsContraindicatedWhateverItsAspects) {
   AppraisedEvidence evidence = affirming();
   evidence.accepted = false;
   EXPECT_EQ(verify(make_ear(evidence, context(), key()).value()), "OK:contraindicated");
+}
+
+// A verifier that gives no details, or details of another shape, still has a result.
+TEST(Ear, WithoutDetails_IsMadeAllTheSame) {
+  for (const Json& result : {Json(), Json("text"), Json::array({1})}) {
+    AppraisedEvidence evidence = affirming();
+    evidence.result = result;
+    const std::string text = make_ear(evidence, context(), key()).value();
+    EXPECT_EQ(verify(text), "OK:affirming") << result;
+    EXPECT_EQ(claims_of(text)["submods"]["tdx"]["ear_verifier_claims"], Json::object()) << result;
+  }
+  AppraisedEvidence evidence = affirming();
+  evidence.result["platform"] = "of the verifier's own shape";
+  const Json claims = claims_of(make_ear(evidence, context(), key()).value());
+  EXPECT_EQ(claims["submods"]["tdx"]["ear_verifier_claims"]["platform"],
+            evidence.result["platform"]);
+}
+
+TEST(Ear, PartsOfRefusedEvidence_AreContraindicated) {
+  AppraisedEvidence evidence = affirming();
+  evidence.parts = {{"gpu-0", {2, 2, 2, 2, 2}, Json::object()}};
+  EXPECT_EQ(
+      claims_of(make_ear(evidence, context(), key()).value())["submods"]["tdx.gpu-0"]["ear_status"],
+      "affirming");
+  evidence.accepted = false;
+  const std::string text = make_ear(evidence, context(), key()).value();
+  EXPECT_EQ(verify(text), "OK:contraindicated");
+  EXPECT_EQ(claims_of(text)["submods"]["tdx.gpu-0"]["ear_status"], "contraindicated");
 }
 
 TEST(Ear, OfSimulatedEvidence_WarnsAndNamesNoMachine) {
@@ -284,6 +314,8 @@ TEST(EarOrigin, OfAnotherIssuerOrProfile_IsRefused) {
   EXPECT_EQ(code_of(verify_ear(token(), public_key(), "assay.example/other", at(kNow))),
             "evidence-rejected");
   EXPECT_EQ(verify_changed([](Json& c) { c.erase("iss"); }), "evidence-rejected");
+  EXPECT_EQ(verify_changed([](Json& c) { c["iss"] = Json::array({kIssuer}); }),
+            "evidence-rejected");
   EXPECT_EQ(verify_changed([](Json& c) { c["eat_profile"] = "tag:github.com,2023:veraison/ear"; }),
             "schema-violation");
   EXPECT_EQ(verify_changed([](Json& c) { c.erase("eat_profile"); }), "schema-violation");
@@ -305,6 +337,30 @@ TEST(EarStatus, BetterThanWhatItStandsFor_IsRefused) {
               c["submods"]["tdx"]["ear_trustworthiness_vector"]["hardware"] = -97;
             }),
             "evidence-rejected");
+}
+
+// draft-ietf-rats-ar4si section 2.3.2.
+TEST(EarStatus, Values_AreOfTheirTier) {
+  const std::vector<std::pair<std::string, std::vector<int>>> tiers = {
+      {"affirming", {2, 31, -2, -32}},
+      {"none", {-1, 0, 1}},
+      {"warning", {32, 95, -33, -96}},
+      {"contraindicated", {96, 127, -97, -128}}};
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    for (const int value : tiers[i].second) {
+      const auto verify_as = [&](const std::string& tier) {
+        return verify_changed([&](Json& c) {
+          c["submods"]["tdx"]["ear_trustworthiness_vector"]["hardware"] = value;
+          c["submods"]["tdx"]["ear_status"] = tier;
+          c["ear_status"] = tier;
+        });
+      };
+      EXPECT_EQ(verify_as(tiers[i].first), "OK:" + tiers[i].first) << value;
+      if (i > 0) {
+        EXPECT_EQ(verify_as(tiers[i - 1].first), "evidence-rejected") << value;
+      }
+    }
+  }
 }
 
 TEST(EarStatus, OfSeveralSubmodules_IsTheWorst) {
@@ -331,8 +387,15 @@ TEST(EarStatus, WithoutSubmodules_IsRefused) {
   EXPECT_EQ(verify_changed([](Json& c) { c["submods"] = Json::object(); }), "schema-violation");
   EXPECT_EQ(verify_changed([](Json& c) { c["submods"] = Json::array(); }), "schema-violation");
   EXPECT_EQ(verify_changed([](Json& c) { c["submods"]["tdx"] = "affirming"; }), "schema-violation");
+  for (const Json& value : {Json(128), Json(-129), Json(1000), Json("2"), Json(2.5)}) {
+    EXPECT_EQ(verify_changed([&](Json& c) {
+                c["submods"]["tdx"]["ear_trustworthiness_vector"]["hardware"] = value;
+              }),
+              "schema-violation")
+        << value;
+  }
   EXPECT_EQ(verify_changed([](Json& c) {
-              c["submods"]["tdx"]["ear_trustworthiness_vector"]["hardware"] = 1000;
+              c["submods"]["tdx"]["ear_trustworthiness_vector"] = Json::array({2});
             }),
             "schema-violation");
 }
