@@ -3,11 +3,12 @@
 #include "attestation/private_key.h"
 
 #include <array>
-#include <limits>
 
 #include <openssl/core_names.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+
+#include "attestation/crypto/no_memory.h"
 
 namespace assay::attestation {
 namespace {
@@ -21,8 +22,12 @@ constexpr std::uint64_t kScryptN = 16384;
 constexpr std::uint64_t kScryptR = 8;
 constexpr std::uint64_t kScryptP = 5;
 constexpr std::size_t kSaltSize = 16;
+constexpr std::size_t kMaxPassphrase = 64U << 10;  // OpenSSL takes its size as an int
 
 std::unexpected<Error> unusable(const char* why) { return fail(ErrorCode::kKeyUnusable, why); }
+std::unexpected<Error> not_one_block() {
+  return unusable("a private key file holds one PKCS#8 PEM block and nothing else");
+}
 
 class PrivateKey final : public Signer {
  public:
@@ -51,18 +56,31 @@ const char* digest_of(SignatureAlgorithm algorithm) {
   }
 }
 
+const char* curve_of(SignatureAlgorithm algorithm) {
+  switch (algorithm) {
+    case SignatureAlgorithm::kEcdsaP256:
+      return "P-256";
+    case SignatureAlgorithm::kEcdsaP384:
+      return "P-384";
+    default:
+      return nullptr;
+  }
+}
+
 // A context of its own for each signature, so that threads may share the key.
 Result<Bytes> PrivateKey::sign(ByteView message) const {
   const ErrorQueueGuard guard;
   const DigestContextHandle context(EVP_MD_CTX_new());
-  std::size_t size = 0;
-  if (context == nullptr ||
-      EVP_DigestSignInit_ex(context.get(), nullptr, digest_of(algorithm()), nullptr, nullptr,
-                            key_.get(), nullptr) != 1 ||
-      EVP_DigestSign(context.get(), nullptr, &size, message.data(), message.size()) != 1) {
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
     return unusable("the key cannot sign");
   }
-  Bytes signature(size);
+  const int ready = EVP_DigestSignInit_ex(context.get(), nullptr, digest_of(algorithm()), nullptr,
+                                          nullptr, key_.get(), nullptr);
+  if (ASSAY_NO_MEMORY(ready != 1)) {
+    return unusable("the key cannot sign");
+  }
+  Bytes signature(static_cast<std::size_t>(EVP_PKEY_get_size(key_.get())));
+  std::size_t size = signature.size();
   if (EVP_DigestSign(context.get(), signature.data(), &size, message.data(), message.size()) != 1) {
     return unusable("the key cannot sign");
   }
@@ -86,7 +104,10 @@ Result<std::unique_ptr<Signer>> make_signer(PkeyHandle key) {
   OPENSSL_free(out);
   ASSAY_ASSIGN(PublicKey public_key, PublicKey::from_der(der));
   const PkeyContextHandle context(EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), nullptr));
-  if (context == nullptr || EVP_PKEY_pairwise_check(context.get()) != 1) {
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unusable("the key cannot be checked");
+  }
+  if (EVP_PKEY_pairwise_check(context.get()) != 1) {
     return unusable("the private and the public half of the key do not belong together");
   }
   return std::make_unique<PrivateKey>(std::move(key), std::move(public_key));
@@ -123,6 +144,9 @@ Result<Pkcs8Handle> decrypt(const PemBlock& block, const SecretBytes& passphrase
   if (passphrase.empty()) {
     return unusable("the key is encrypted; give its passphrase");
   }
+  if (passphrase.view().size() > kMaxPassphrase) {
+    return unusable("a passphrase has at most 64 KiB");
+  }
   const ByteView pass = passphrase.view();
   Pkcs8Handle info(PKCS8_decrypt(sealed.get(), reinterpret_cast<const char*>(pass.data()),
                                  static_cast<int>(pass.size())));
@@ -156,15 +180,16 @@ X509SigHandle encrypt(PKCS8_PRIV_KEY_INFO* info, const SecretBytes& passphrase) 
   const ByteView pass = passphrase.view();
   X509SigHandle sealed(PKCS8_set0_pbe(reinterpret_cast<const char*>(pass.data()),
                                       static_cast<int>(pass.size()), info, scheme.get()));
-  if (sealed != nullptr) {
-    static_cast<void>(scheme.release());  // now part of `sealed`
+  if (ASSAY_NO_MEMORY(sealed == nullptr)) {
+    return nullptr;
   }
+  static_cast<void>(scheme.release());  // now part of `sealed`
   return sealed;
 }
 
 bool write_pem(BIO* out, EVP_PKEY* key, const SecretBytes& passphrase) {
   const Pkcs8Handle info(EVP_PKEY2PKCS8(key));
-  if (info == nullptr) {
+  if (ASSAY_NO_MEMORY(info == nullptr)) {
     return false;
   }
   if (passphrase.empty()) {
@@ -178,18 +203,9 @@ bool write_pem(BIO* out, EVP_PKEY* key, const SecretBytes& passphrase) {
 
 Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm) {
   const ErrorQueueGuard guard;
-  PkeyHandle key;
-  switch (algorithm) {
-    case SignatureAlgorithm::kEd25519:
-      key.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
-      break;
-    case SignatureAlgorithm::kEcdsaP256:
-      key.reset(EVP_EC_gen("P-256"));
-      break;
-    case SignatureAlgorithm::kEcdsaP384:
-      key.reset(EVP_EC_gen("P-384"));
-      break;
-  }
+  const char* const curve = curve_of(algorithm);
+  PkeyHandle key(curve == nullptr ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")
+                                  : EVP_EC_gen(curve));
   if (key == nullptr) {
     return unusable("no key of this algorithm can be made");
   }
@@ -203,17 +219,22 @@ bool is_encrypted_pem(std::string_view pem) {
 Result<std::unique_ptr<Signer>> parse_private_key(std::string_view pem,
                                                   const SecretBytes& passphrase) {
   const ErrorQueueGuard guard;
+  if (!pem.starts_with("-----BEGIN ")) {
+    return not_one_block();
+  }
   const BioHandle in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  if (ASSAY_NO_MEMORY(in == nullptr)) {
+    return unusable("the key cannot be read");
+  }
   PemBlock block;
-  if (!pem.starts_with("-----BEGIN ") || in == nullptr ||
-      PEM_read_bio(in.get(), &block.name, &block.header, &block.data, &block.size) != 1) {
-    return unusable("a private key file holds one PKCS#8 PEM block and nothing else");
+  if (PEM_read_bio(in.get(), &block.name, &block.header, &block.data, &block.size) != 1) {
+    return not_one_block();
   }
   char rest = 0;
   const bool alone = BIO_read(in.get(), &rest, 1) <= 0;
   const std::string_view label(block.name);
   if (!alone || *block.header != '\0' || (label != kPlainLabel && label != kEncryptedLabel)) {
-    return unusable("a private key file holds one PKCS#8 PEM block and nothing else");
+    return not_one_block();
   }
   ASSAY_ASSIGN(const Pkcs8Handle info,
                label == kEncryptedLabel ? decrypt(block, passphrase) : read_plain(block));
@@ -227,11 +248,17 @@ Result<std::unique_ptr<Signer>> parse_private_key(std::string_view pem,
 Result<SecretBytes> encode_private_key(const Signer& signer, const SecretBytes& passphrase) {
   const ErrorQueueGuard guard;
   const auto* key = dynamic_cast<const PrivateKey*>(&signer);
-  if (key == nullptr || passphrase.view().size() > std::numeric_limits<int>::max()) {
+  if (key == nullptr) {
     return unusable("only keys made here can be written");
   }
+  if (passphrase.view().size() > kMaxPassphrase) {
+    return unusable("a passphrase has at most 64 KiB");
+  }
   const BioHandle out(BIO_new(BIO_s_secmem()));
-  if (out == nullptr || !write_pem(out.get(), key->get(), passphrase)) {
+  if (ASSAY_NO_MEMORY(out == nullptr)) {
+    return unusable("the key cannot be written");
+  }
+  if (!write_pem(out.get(), key->get(), passphrase)) {
     return unusable("the key cannot be written");
   }
   char* data = nullptr;

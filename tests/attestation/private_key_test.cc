@@ -21,6 +21,28 @@ std::string pem_of(const Signer& key, std::string_view passphrase = "") {
   return std::string(as_text(pem.view()));
 }
 
+// The bytes in a PEM block.
+Bytes der_of(const std::string& pem) {
+  std::string base64;
+  const std::size_t begin = pem.find('\n');
+  for (const char c : pem.substr(begin, pem.rfind("-----END") - begin)) {
+    if (c != '\n') {
+      base64 += c;
+    }
+  }
+  return base64_decode(base64).value();
+}
+
+std::string block(const std::string& label, ByteView der, const std::string& headers = "") {
+  constexpr std::size_t kColumns = 64;
+  const std::string base64 = base64_encode(der);
+  std::string text = "-----BEGIN " + label + "-----\n" + headers;
+  for (std::size_t at = 0; at < base64.size(); at += kColumns) {
+    text += base64.substr(at, kColumns) + "\n";
+  }
+  return text + "-----END " + label + "-----\n";
+}
+
 std::string text_of(const BioHandle& bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
@@ -49,13 +71,7 @@ TEST(PrivateKey, Pem_RoundTripsPlainAndEncrypted) {
 
 TEST(PrivateKey, Encryption_IsScryptWithAes256) {
   const std::string pem = pem_of(signer(SignatureAlgorithm::kEd25519), "secret");
-  std::string base64;
-  for (const char c : pem.substr(pem.find('\n'), pem.rfind("-----END") - pem.find('\n'))) {
-    if (c != '\n') {
-      base64 += c;
-    }
-  }
-  const std::string der = hex_encode(*base64_decode(base64));
+  const std::string der = hex_encode(der_of(pem));
   EXPECT_NE(der.find("06092a864886f70d01050d"), std::string::npos);        // PBES2
   EXPECT_NE(der.find("06092b06010401da47040b"), std::string::npos);        // scrypt, RFC 7914
   EXPECT_NE(der.find("060960864801650304012a"), std::string::npos);        // AES-256-CBC
@@ -107,21 +123,43 @@ TEST(PrivateKey, EveryTruncationAndFlippedByte_IsUnusableOrAnotherKey) {
 TEST(PrivateKey, HalvesOfTwoKeys_AreUnusable) {
   const Bytes first = signer(SignatureAlgorithm::kEcdsaP256, 0).public_key();
   const Bytes second = signer(SignatureAlgorithm::kEcdsaP256, 1).public_key();
-  const std::string pem = pem_of(signer(SignatureAlgorithm::kEcdsaP256, 0));
-  const std::size_t start = pem.find('\n');
-  std::string base64;
-  for (const char c : pem.substr(start, pem.rfind("-----END") - start)) {
-    if (c != '\n') {
-      base64 += c;
-    }
-  }
-  Bytes der = *base64_decode(base64);
+  Bytes der = der_of(pem_of(signer(SignatureAlgorithm::kEcdsaP256, 0)));
   // The 64 bytes of the point end both encodings.
   ASSERT_TRUE(std::equal(first.end() - 64, first.end(), der.end() - 64));
   std::copy(second.end() - 64, second.end(), der.end() - 64);
-  const std::string mixed =
-      "-----BEGIN PRIVATE KEY-----\n" + base64_encode(der) + "\n-----END PRIVATE KEY-----\n";
-  EXPECT_EQ(code_of(parse_private_key(mixed, secret(""))), "key-unusable");
+  EXPECT_EQ(code_of(parse_private_key(block("PRIVATE KEY", der), secret(""))), "key-unusable");
+}
+
+TEST(PrivateKey, BytesBehindTheKeyInItsBlock_AreUnusable) {
+  for (const auto& [label, passphrase] :
+       {std::pair("PRIVATE KEY", ""), {"ENCRYPTED PRIVATE KEY", "secret"}}) {
+    Bytes der = der_of(pem_of(signer(SignatureAlgorithm::kEcdsaP256), passphrase));
+    EXPECT_EQ(code_of(parse_private_key(block(label, der), secret(passphrase))), "ok");
+    der.push_back(0);
+    EXPECT_EQ(code_of(parse_private_key(block(label, der), secret(passphrase))), "key-unusable");
+    der = {0x30, 0};
+    EXPECT_EQ(code_of(parse_private_key(block(label, der), secret(passphrase))), "key-unusable");
+  }
+}
+
+// RFC 1421 headers say that the block is encrypted in a way of long ago.
+TEST(PrivateKey, BlockWithHeadersOrAnotherLabel_IsUnusable) {
+  const Bytes der = der_of(pem_of(signer(SignatureAlgorithm::kEcdsaP256)));
+  EXPECT_EQ(code_of(parse_private_key(block("PRIVATE KEY", der), secret(""))), "ok");
+  EXPECT_EQ(code_of(parse_private_key(block("PRIVATE KEY", der, "X-Note: a key\n\n"), secret(""))),
+            "key-unusable");
+  for (const char* label : {"EC PRIVATE KEY", "PRIVATE KEYS", "CERTIFICATE"}) {
+    EXPECT_EQ(code_of(parse_private_key(block(label, der), secret(""))), "key-unusable") << label;
+  }
+}
+
+TEST(PrivateKey, PassphraseWithoutEnd_IsRefused) {
+  const Signer& key = signer(SignatureAlgorithm::kEd25519);
+  const std::string longest(64U << 10, 'p');
+  const std::string pem = pem_of(key, longest);
+  EXPECT_EQ(code_of(parse_private_key(pem, secret(longest))), "ok");
+  EXPECT_EQ(code_of(parse_private_key(pem, secret(longest + "p"))), "key-unusable");
+  EXPECT_EQ(code_of(encode_private_key(key, secret(longest + "p"))), "key-unusable");
 }
 
 TEST(PrivateKey, LegacyFormats_AreUnusable) {
