@@ -259,9 +259,6 @@ Result<std::vector<VerifiedSignature>> require_signers(
 Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp signed_at, Timestamp now) {
-  if (signatures.empty()) {
-    return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
-  }
   std::vector<VerifiedSignature> counted;
   std::set<std::string> identities;
   std::optional<Error> refusal;
@@ -273,8 +270,9 @@ Result<std::vector<VerifiedSignature>> require_signers(
       refusal = std::move(granted).error();
     }
   }
-  if (counted.empty() && refusal) {
-    return std::unexpected(*std::move(refusal));
+  if (counted.empty()) {
+    return std::unexpected(std::move(refusal).value_or(
+        Error{ErrorCode::kUntrustedSigner, "no signature comes from a trusted key", ""}));
   }
   // A threshold of 0 would accept what nobody signed.
   const std::size_t needed = std::max<std::size_t>(threshold, 1);

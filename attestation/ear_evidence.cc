@@ -40,8 +40,7 @@ void refuse(std::string error, std::string detail, EarVerdict& verdict) {
 
 // A name of its own: a verifier elsewhere must not speak of machines that other evidence proves.
 std::string platform_of(const EarVerdict& verdict) {
-  const auto id = hex_decode(verdict.platform);
-  return id && !id->empty() ? plugin_platform(kEarEvidence, *id) : std::string();
+  return verdict.platform.empty() ? std::string() : plugin_platform(kEarEvidence, verdict.platform);
 }
 
 AppraisedEvidence summarize(const EarVerdict& verdict, const OutsideVerifier& verifier) {

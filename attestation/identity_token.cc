@@ -10,6 +10,7 @@
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
+#include "attestation/crypto/no_memory.h"
 #include "attestation/crypto/openssl_handles.h"
 #include "attestation/jwks.h"
 #include "attestation/jws.h"
@@ -57,18 +58,28 @@ PkeyHandle make_rsa(ByteView modulus, ByteView exponent) {
   const NumberHandle n(BN_bin2bn(modulus.data(), static_cast<int>(modulus.size()), nullptr));
   const NumberHandle e(BN_bin2bn(exponent.data(), static_cast<int>(exponent.size()), nullptr));
   const ParamBuildHandle build(OSSL_PARAM_BLD_new());
-  if (n == nullptr || e == nullptr || build == nullptr || BN_is_odd(n.get()) == 0 ||
-      BN_is_odd(e.get()) == 0 || BN_is_one(e.get()) != 0 || BN_num_bits(n.get()) < kMinRsaBits ||
-      BN_num_bits(n.get()) > kMaxRsaBits ||
-      OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
-      OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1) {
+  if (ASSAY_NO_MEMORY(n == nullptr || e == nullptr || build == nullptr)) {
+    return nullptr;
+  }
+  if (BN_is_odd(n.get()) == 0 || BN_is_odd(e.get()) == 0 || BN_is_one(e.get()) != 0 ||
+      BN_num_bits(n.get()) < kMinRsaBits) {
+    return nullptr;
+  }
+  const int has_n = OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_N, n.get());
+  const int has_e = OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_RSA_E, e.get());
+  if (ASSAY_NO_MEMORY(has_n != 1 || has_e != 1)) {
     return nullptr;
   }
   const ParamHandle params(OSSL_PARAM_BLD_to_param(build.get()));
   const PkeyContextHandle context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
   EVP_PKEY* made = nullptr;
-  if (params == nullptr || context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
-      EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_PUBLIC_KEY, params.get()) != 1) {
+  if (ASSAY_NO_MEMORY(params == nullptr || context == nullptr)) {
+    return nullptr;
+  }
+  if (ASSAY_NO_MEMORY(EVP_PKEY_fromdata_init(context.get()) != 1)) {
+    return nullptr;
+  }
+  if (EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_PUBLIC_KEY, params.get()) != 1) {
     return nullptr;
   }
   return PkeyHandle(made);
@@ -135,10 +146,15 @@ Result<std::vector<IssuerKey>> read_key_set(const Json& jwks) {
 bool verifies_rsa(EVP_PKEY* key, ByteView message, ByteView signature) {
   const ErrorQueueGuard guard;
   const DigestContextHandle context(EVP_MD_CTX_new());
-  return context != nullptr &&
-         EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key,
-                                 nullptr) == 1 &&
-         EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return false;
+  }
+  const int ready =
+      EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key, nullptr);
+  if (ASSAY_NO_MEMORY(ready != 1)) {
+    return false;
+  }
+  return EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
                           message.size()) == 1;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "attestation/crypto/no_memory.h"
 #include "attestation/crypto/openssl_handles.h"
 #include "schemas/core/sha.h"
 
@@ -48,6 +49,9 @@ std::unexpected<Error> malformed(const char* why) { return fail(ErrorCode::kInva
 std::unexpected<Error> invalid() {
   return fail(ErrorCode::kSignatureInvalid, "the signature does not verify");
 }
+std::unexpected<Error> unchecked() {
+  return fail(ErrorCode::kInternal, "the signature could not be checked");
+}
 
 const KeyForm* find_form(ByteView spki) {
   for (const KeyForm& form : kForms) {
@@ -69,7 +73,7 @@ PkeyHandle parse_spki(ByteView spki) {
 Bytes encode_spki(EVP_PKEY* key) {
   unsigned char* out = nullptr;
   const int size = i2d_PUBKEY(key, &out);
-  if (size <= 0) {
+  if (ASSAY_NO_MEMORY(size <= 0)) {
     return {};
   }
   Bytes der(out, out + size);
@@ -88,7 +92,7 @@ bool is_der_ecdsa(ByteView signature) {
   }
   unsigned char* out = nullptr;
   const int size = i2d_ECDSA_SIG(parsed.get(), &out);
-  if (size <= 0) {
+  if (ASSAY_NO_MEMORY(size <= 0)) {
     return false;
   }
   const bool same = std::equal(signature.begin(), signature.end(), out, out + size);
@@ -191,10 +195,13 @@ Status PublicKey::verify(ByteView message, ByteView signature) const {
     return invalid();
   }
   const DigestContextHandle context(EVP_MD_CTX_new());
-  if (context == nullptr ||
-      EVP_DigestVerifyInit_ex(context.get(), nullptr, impl_->form->digest, nullptr, nullptr,
-                              impl_->key.get(), nullptr) != 1) {
-    return fail(ErrorCode::kInternal, "the signature could not be checked");
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unchecked();
+  }
+  const int ready = EVP_DigestVerifyInit_ex(context.get(), nullptr, impl_->form->digest, nullptr,
+                                            nullptr, impl_->key.get(), nullptr);
+  if (ASSAY_NO_MEMORY(ready != 1)) {
+    return unchecked();
   }
   if (EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
                        message.size()) != 1) {

@@ -239,21 +239,21 @@ Outcome check_binding(const Json& claims, const EarEvidence& evidence,
 
 // --- what it says
 
-void add_worst(const Json& vector, Json& aspects) {
-  for (const auto& [aspect, value] : vector.items()) {
-    const auto number = value.get<std::int64_t>();
-    const auto found = aspects.find(aspect);
-    if (found == aspects.end() ||
-        tier_of(static_cast<int>(number)) > tier_of(static_cast<int>(found->get<std::int64_t>()))) {
-      aspects[aspect] = number;
-    }
-  }
-}
+Tier tier_at(const Json& aspect) { return tier_of(aspect.get<int>()); }
 
-// What only some submodules claim is not claimed of the whole.
-void keep_common(const Json& vector, Json& aspects) {
+// Of each aspect the worst value counts. What only some submodules claim is not claimed of the
+// whole.
+void join_aspects(const Json& vector, Json& aspects) {
   for (auto aspect = aspects.begin(); aspect != aspects.end();) {
-    aspect = vector.contains(aspect.key()) ? std::next(aspect) : aspects.erase(aspect);
+    const auto other = vector.find(aspect.key());
+    if (other == vector.end()) {
+      aspect = aspects.erase(aspect);
+      continue;
+    }
+    if (tier_at(*other) > tier_at(*aspect)) {
+      *aspect = *other;
+    }
+    ++aspect;
   }
 }
 
@@ -277,10 +277,7 @@ Checked<Tier> read_submod(const std::string& name, const Json& submod, const Nam
   if (first) {
     verdict.aspects = vector;
   } else {
-    keep_common(vector, verdict.aspects);
-    Json common = vector;
-    keep_common(verdict.aspects, common);
-    add_worst(common, verdict.aspects);
+    join_aspects(vector, verdict.aspects);
   }
   return *status;
 }
@@ -330,7 +327,7 @@ Outcome read_platform(const Json& claims, const OutsideVerifier& verifier, EarVe
   if (!bytes || bytes->empty() || bytes->size() > kMaxPlatform) {
     return refuse("EAR_FORMAT", "the token names no platform");
   }
-  verdict.platform = hex_encode(*bytes);
+  verdict.platform = *bytes;
   return {};
 }
 

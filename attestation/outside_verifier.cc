@@ -51,7 +51,8 @@ Status read_pointer(const Json& json, const char* name, std::string& out) {
   ASSAY_TRY(read_text(json, name, false, out));
   bool well_formed = out.empty() || out.front() == '/';
   for (std::size_t at = out.find('~'); at != std::string::npos; at = out.find('~', at + 1)) {
-    well_formed = well_formed && at + 1 < out.size() && (out[at + 1] == '0' || out[at + 1] == '1');
+    const char escaped = at + 1 < out.size() ? out[at + 1] : '\0';
+    well_formed = well_formed && (escaped == '0' || escaped == '1');
   }
   return well_formed ? Status() : violation("write a JSON Pointer", "/" + std::string(name));
 }

@@ -74,9 +74,9 @@ struct EarEvidence {
 // EAR_STATUS_UNKNOWN, EAR_STATUS_INCONSISTENT, EAR_STATUS_NOT_ACCEPTED:status.
 struct EarVerdict {
   std::string error;
-  std::string detail;  // for people
-  std::string status;  // of the worst submodule; empty when not established
-  std::string platform;
+  std::string detail;                    // for people
+  std::string status;                    // of the worst submodule; empty when not established
+  Bytes platform;                        // id of the machine; empty when none is asked for
   std::optional<Timestamp> valid_until;  // when the token is too old or expires
   Json submods = Json::object();         // aspects of each submodule, the worst of them for each
   // The worst value of each aspect over all submodules; an aspect that a submodule leaves out is

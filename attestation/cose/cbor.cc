@@ -214,10 +214,9 @@ Value convert(const cbor_item_t* item) {
       value.items.push_back(convert(content.get()));
       return value;
     }
-    case CBOR_TYPE_FLOAT_CTRL:
-      break;
+    default:  // CBOR_TYPE_FLOAT_CTRL: the scan lets no float through
+      return {Kind::kSimple, cbor_ctrl_value(item)};
   }
-  return {Kind::kSimple, cbor_ctrl_value(item)};
 }
 
 using Head = std::array<unsigned char, 9>;
@@ -229,13 +228,12 @@ void append(Bytes& out, const Head& head, std::size_t size) {
 }  // namespace
 
 std::optional<std::int64_t> Value::integer() const {
-  if (kind == Kind::kUnsigned && number <= kMaxInteger) {
-    return static_cast<std::int64_t>(number);
+  const bool is_integer = kind == Kind::kUnsigned || kind == Kind::kNegative;
+  if (!is_integer || number > kMaxInteger) {
+    return std::nullopt;
   }
-  if (kind == Kind::kNegative && number <= kMaxInteger) {
-    return -1 - static_cast<std::int64_t>(number);
-  }
-  return std::nullopt;
+  const auto magnitude = static_cast<std::int64_t>(number);
+  return kind == Kind::kUnsigned ? magnitude : -1 - magnitude;
 }
 
 std::optional<std::string_view> Value::text() const {
@@ -268,7 +266,7 @@ Result<Value> parse(ByteView bytes, const Limits& limits) {
   const Bytes widened = scan.widened();
   cbor_load_result result{};
   const Handle item(cbor_load(widened.data(), widened.size(), &result));
-  if (item == nullptr || result.error.code != CBOR_ERR_NONE || result.read != widened.size()) {
+  if (item == nullptr || result.read != widened.size()) {
     return fail(ErrorCode::kMalformedCbor, "the data item cannot be decoded");
   }
   return convert(item.get());

@@ -45,11 +45,11 @@ std::vector<EvidencePart> read_parts(const Json& json) {
 
 // Evidence is accepted only when nothing in it is contraindicated, and something is claimed.
 Status check_acceptance(const Answer& answer) {
-  bool contraindicated = tier_of(answer.trustworthiness) == Tier::kContraindicated;
-  for (const EvidencePart& part : answer.parts) {
-    contraindicated = contraindicated || tier_of(part.trustworthiness) == Tier::kContraindicated;
-  }
-  if (contraindicated) {
+  const auto is_contraindicated = [](const Trustworthiness& trustworthiness) {
+    return tier_of(trustworthiness) == Tier::kContraindicated;
+  };
+  if (is_contraindicated(answer.trustworthiness) ||
+      std::ranges::any_of(answer.parts, is_contraindicated, &EvidencePart::trustworthiness)) {
     return no_answer("it accepts evidence in which an aspect is contraindicated");
   }
   if (answer.trustworthiness == Trustworthiness{}) {

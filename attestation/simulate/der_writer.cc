@@ -108,9 +108,9 @@ Bytes integer(ByteView magnitude) {
 
 Bytes enumerated(std::uint8_t number) { return value(kDerEnumerated, ByteView(&number, 1)); }
 
-Bytes boolean(bool flag) {
-  const std::uint8_t content = flag ? 0xff : 0;
-  return value(kBoolean, ByteView(&content, 1));
+Bytes boolean_true() {
+  constexpr std::uint8_t kTrue = 0xff;
+  return value(kBoolean, ByteView(&kTrue, 1));
 }
 
 Bytes octets(ByteView content) { return value(kDerOctetString, content); }

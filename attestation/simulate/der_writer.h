@@ -25,7 +25,7 @@ namespace assay::attestation::tdx::der {
 // Writes an unsigned integer from big-endian bytes.
 [[nodiscard]] Bytes integer(ByteView magnitude);
 [[nodiscard]] Bytes enumerated(std::uint8_t number);
-[[nodiscard]] Bytes boolean(bool flag);
+[[nodiscard]] Bytes boolean_true();  // DER leaves out false, the default
 [[nodiscard]] Bytes octets(ByteView content);
 // Writes a bit string. The lowest `unused` bits of the last byte are not part of the string.
 [[nodiscard]] Bytes bits(ByteView content, std::uint8_t unused = 0);

@@ -13,8 +13,12 @@ constexpr std::size_t kUserData = 28;
 
 void flip(Bytes& bytes, std::size_t at) { bytes.at(at) ^= 1U; }
 
-// Another last digit of a hex text.
-void change_last_digit(std::string& hex) { hex.back() = hex.back() == '0' ? '1' : '0'; }
+// The last byte of a hex text.
+void change_last_byte(std::string& hex) {
+  Bytes bytes = hex_decode(hex).value();
+  flip(bytes, bytes.size() - 1);
+  hex = hex_encode(bytes);
+}
 
 constexpr auto kFaults = std::to_array<Fault>({
     // The quote.
@@ -70,10 +74,10 @@ constexpr auto kFaults = std::to_array<Fault>({
     // The collateral.
     {.name = "root-crl-signature",
      .error = "ROOT_CRL_SIGNATURE",
-     .collateral = [](Collateral& all) { change_last_digit(all.root_ca_crl); }},
+     .collateral = [](Collateral& all) { change_last_byte(all.root_ca_crl); }},
     {.name = "pck-crl-signature",
      .error = "PCK_CRL_SIGNATURE",
-     .collateral = [](Collateral& all) { change_last_digit(all.pck_crl); }},
+     .collateral = [](Collateral& all) { change_last_byte(all.pck_crl); }},
     {.name = "tcb-info-changed",
      .error = "TCB_INFO_SIGNATURE",
      .collateral = [](Collateral& all) { all.tcb_info.insert(1, " "); }},

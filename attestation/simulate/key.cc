@@ -7,6 +7,7 @@
 #include <openssl/obj_mac.h>
 
 #include "attestation/crypto/ecdsa_signature.h"
+#include "attestation/crypto/no_memory.h"
 #include "attestation/crypto/openssl_handles.h"
 #include "attestation/simulate/der_writer.h"
 #include "schemas/core/sha.h"
@@ -21,7 +22,7 @@ using PointHandle = Handle<EC_POINT, EC_POINT_free>;
 
 // Failures here mean that memory is exhausted.
 void require(bool ok) {
-  if (!ok) {
+  if (ASSAY_NO_MEMORY(!ok)) {
     std::abort();
   }
 }
@@ -42,7 +43,10 @@ struct Curve {
   GroupHandle group{EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)};
   BnContextHandle context{BN_CTX_new()};
 
-  Curve() { require(group != nullptr && context != nullptr); }
+  Curve() {
+    require(group != nullptr);
+    require(context != nullptr);
+  }
   [[nodiscard]] const BIGNUM* order() const { return EC_GROUP_get0_order(group.get()); }
 
   // A number of 1 to order - 1 from a hash; the bias does not matter here.
@@ -50,18 +54,19 @@ struct Curve {
     const Digest digest = sha(HashAlgorithm::kSha256, parts);
     BnHandle number = to_number(digest.bytes());
     const BnHandle limit(BN_dup(order()));
-    require(limit != nullptr && BN_sub_word(limit.get(), 1) == 1 &&
-            BN_nnmod(number.get(), number.get(), limit.get(), context.get()) == 1 &&
-            BN_add_word(number.get(), 1) == 1);
+    require(limit != nullptr);
+    require(BN_sub_word(limit.get(), 1) == 1);
+    require(BN_nnmod(number.get(), number.get(), limit.get(), context.get()) == 1);
+    require(BN_add_word(number.get(), 1) == 1);
     return number;
   }
 
   // The coordinates of scalar * G.
   void multiply(const BIGNUM* scalar, BIGNUM* x, BIGNUM* y) const {
     const PointHandle point(EC_POINT_new(group.get()));
-    require(point != nullptr &&
-            EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, context.get()) == 1 &&
-            EC_POINT_get_affine_coordinates(group.get(), point.get(), x, y, context.get()) == 1);
+    require(point != nullptr);
+    require(EC_POINT_mul(group.get(), point.get(), scalar, nullptr, nullptr, context.get()) == 1);
+    require(EC_POINT_get_affine_coordinates(group.get(), point.get(), x, y, context.get()) == 1);
   }
 };
 
@@ -104,11 +109,12 @@ RawSignature SimulatedKey::sign(ByteView message) const {
   const BnHandle hash = to_number(digest.bytes());
   const BnHandle s = new_number();
   const BnHandle inverse(BN_mod_inverse(nullptr, nonce.get(), curve.order(), curve.context.get()));
-  require(inverse != nullptr &&
-          BN_nnmod(r.get(), r.get(), curve.order(), curve.context.get()) == 1 &&
-          BN_mod_mul(s.get(), r.get(), secret.get(), curve.order(), curve.context.get()) == 1 &&
-          BN_mod_add(s.get(), s.get(), hash.get(), curve.order(), curve.context.get()) == 1 &&
-          BN_mod_mul(s.get(), s.get(), inverse.get(), curve.order(), curve.context.get()) == 1);
+  require(inverse != nullptr);
+  BN_CTX* const context = curve.context.get();
+  require(BN_nnmod(r.get(), r.get(), curve.order(), context) == 1);
+  require(BN_mod_mul(s.get(), r.get(), secret.get(), curve.order(), context) == 1);
+  require(BN_mod_add(s.get(), s.get(), hash.get(), curve.order(), context) == 1);
+  require(BN_mod_mul(s.get(), s.get(), inverse.get(), curve.order(), context) == 1);
   RawSignature signature{};
   write(r.get(), std::span(signature).first<32>());
   write(s.get(), std::span(signature).last<32>());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attestation/simulate/pki.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "attestation/simulate/der_writer.h"
 
 namespace assay::attestation::tdx {
@@ -22,7 +25,7 @@ Bytes name_of(std::string_view common_name) {
 }
 
 Bytes extension(std::string_view type, bool critical, ByteView value) {
-  return critical ? der::sequence({der::oid(type), der::boolean(true), der::octets(value)})
+  return critical ? der::sequence({der::oid(type), der::boolean_true(), der::octets(value)})
                   : der::sequence({der::oid(type), der::octets(value)});
 }
 
@@ -30,17 +33,14 @@ Bytes basic_constraints(const CertificateSpec& spec) {
   if (!spec.is_ca) {
     return der::sequence({});
   }
-  return spec.path_length ? der::sequence({der::boolean(true), der::integer(*spec.path_length)})
-                          : der::sequence({der::boolean(true)});
+  return spec.path_length ? der::sequence({der::boolean_true(), der::integer(*spec.path_length)})
+                          : der::sequence({der::boolean_true()});
 }
 
 // A BIT STRING of named bits ends at its last set bit.
 Bytes key_usage(std::uint8_t bits) {
-  std::uint8_t unused = 0;
-  while (unused < 7 && ((bits >> unused) & 1U) == 0) {
-    ++unused;
-  }
-  return der::bits(ByteView(&bits, 1), unused);
+  const int unused = std::min(std::countr_zero(bits), 7);
+  return der::bits(ByteView(&bits, 1), static_cast<std::uint8_t>(unused));
 }
 
 // Signs `body` and puts all three parts together (RFC 5280 sections 4.1 and 5.1).

@@ -44,9 +44,8 @@ std::array<std::uint8_t, N> derive(ByteView seed, std::string_view label) {
 
 std::string upper_hex(ByteView bytes) {
   std::string text = hex_encode(bytes);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
   return text;
 }
 

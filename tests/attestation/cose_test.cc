@@ -72,6 +72,7 @@ TEST(Cbor, Examples_AreRead) {
   EXPECT_EQ(cbor::parse(from_hex("c100"))->tagged(2), nullptr);
   EXPECT_TRUE(cbor::parse(from_hex("f6"))->is_null());
   EXPECT_FALSE(cbor::parse(from_hex("f4"))->is_null());
+  EXPECT_FALSE(cbor::parse(from_hex("16"))->is_null()) << "the number of null, as an integer";
 }
 
 TEST(Cbor, WhatTwoParsersReadDifferently_IsRefused) {
@@ -197,6 +198,8 @@ TEST(Sign1, HeadersThatCannotBeTrusted_AreRefused) {
       {"another algorithm in the unprotected header", message_with("a10126", "a10127")},
       {"a critical parameter that is not known", message_with("a3012602811903e71903e701", "a0")},
       {"a critical parameter that is not there", message_with("a20126028103", "a0")},
+      {"one critical parameter that is there, and one that is not",
+       message_with("a301260282030803183d", "a0")},
       {"an empty list of critical parameters", message_with("a201260280", "a0")},
       {"critical parameters that are not signed", message_with("a10126", "a1028101")},
       {"a header that is no map", message_with("80", "a0")},
@@ -206,6 +209,9 @@ TEST(Sign1, HeadersThatCannotBeTrusted_AreRefused) {
       {"a text label in both headers", message_with("a2012661610"
                                                     "0",
                                                     "a1616100")},
+      {"one label as text and as bytes", message_with("a201266161"
+                                                      "00",
+                                                      "a1416100")},
       {"critical parameters that are no list", message_with("a201260203", "a0")},
       {"a critical parameter named by a text", message_with("a20126028161"
                                                             "61",
@@ -249,6 +255,12 @@ TEST(Sign1, Hints_AreReadFromEitherHeader) {
             Bytes{7});
   EXPECT_EQ(parse_sign1(message_with("a20126044108", "a0"))->key_id, Bytes{8});
   EXPECT_EQ(parse_sign1(message_with("a2012603183d", "a0"))->content_type, "coap:61");
+  EXPECT_EQ(parse_sign1(message_with("a301260281"
+                                     "0303183d",
+                                     "a0"))
+                ->content_type,
+            "coap:61")
+      << "a critical parameter that is understood";
   EXPECT_EQ(code_of(parse_sign1(message_with("a2012661610"
                                              "0",
                                              "a1616200"))),

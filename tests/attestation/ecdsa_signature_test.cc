@@ -60,6 +60,15 @@ TEST(EcdsaSignatureRaw, WhatIsNoSignature_HasNoDer) {
   EXPECT_FALSE(der_signature(from_hex(low("01") + low("01"))).empty());
 }
 
+TEST(EcdsaSignatureSize, OfNoCurveHere_HasNoForm) {
+  EXPECT_EQ(der_signature(Bytes(96, 1), 48).size(), 102U);
+  EXPECT_EQ(raw_signature(from_hex("3006020101020101"), 48).size(), 96U);
+  for (const std::size_t size : {0U, 1U, 31U, 33U, 66U}) {
+    EXPECT_TRUE(der_signature(Bytes(2 * size, 1), size).empty()) << size;
+    EXPECT_TRUE(raw_signature(from_hex("3006020101020101"), size).empty()) << size;
+  }
+}
+
 TEST(EcdsaSignatureDer, WhatDoesNotFit_HasNoRawForm) {
   ASSERT_TRUE(raw_signature(from_hex("3006020101020101")).has_value());
   for (const std::string& der : {
@@ -69,6 +78,7 @@ TEST(EcdsaSignatureDer, WhatDoesNotFit_HasNoRawForm) {
            std::string("3003020101"),                           // r alone
            std::string("3006020101020181"),                     // negative
            "302602210101" + repeat("00").substr(2) + "020101",  // r of 33 bytes
+           "3026020101022101" + repeat("00"),                   // s of 33 bytes
            std::string("0406020101020101"),                     // another type
        }) {
     EXPECT_FALSE(raw_signature(from_hex(der)).has_value()) << der;

@@ -14,6 +14,7 @@
 #include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/keys.h"
 #include "schemas/core/bytes.h"
+#include "tests/attestation/tokens.h"
 
 namespace assay::attestation {
 namespace {
@@ -136,6 +137,8 @@ TEST_F(IdentityToken, Claims_ThatSaySomethingElse_AreRejected) {
       {"an audience that begins so", [](Json& c) { c["aud"] = std::string(kAudience) + "2"; }},
       {"no audience", [](Json& c) { c.erase("aud"); }},
       {"audience of another kind", [](Json& c) { c["aud"] = {{"a", kAudience}}; }},
+      {"audiences that are no texts", [](Json& c) { c["aud"] = {7, {kAudience}}; }},
+      {"an issuer that is a list", [](Json& c) { c["iss"] = Json::array({c["iss"]}); }},
       {"expired", [](Json& c) { c["exp"] = 1'900'000'000; }},
       {"never expires", [](Json& c) { c.erase("exp"); }},
       {"expires in words", [](Json& c) { c["exp"] = "1900003600"; }},
@@ -176,6 +179,8 @@ TEST_F(IdentityToken, UnsignedAndConfused_AreRejected) {
   expect_rejected(token(claims(), {{"alg", "RS256"}, {"kid", "rsa-2"}}), "an unknown key");
   expect_rejected(token(claims(), {{"alg", "RS256"}}), "no key");
   expect_rejected(token(claims(), {{"kid", "rsa-1"}}), "no alg");
+  expect_rejected(token(claims(), {{"alg", "RS256"}, {"kid", {"rsa-1"}}}), "a list of keys");
+  expect_rejected(token(Json::array({claims()}), header()), "claims that are no object");
   expect_rejected(token(claims(), {{"alg", "RS256"}, {"kid", "rsa-1"}, {"crit", {"exp"}}}), "crit");
   expect_rejected(
       token(claims(), {{"alg", "RS256"}, {"kid", "rsa-1"}, {"jwk", rsa_jwk(rsa_.get(), "rsa-1")}}),
@@ -239,15 +244,31 @@ TEST_F(IdentityToken, KeySet_ThatIsNoGood_IsRefused) {
   EXPECT_FALSE(check_key_set(Json::array()));
   EXPECT_FALSE(check_key_set(Json::object()));
   EXPECT_FALSE(check_key_set({{"keys", Json::array()}}));
+  EXPECT_FALSE(check_key_set({{"keys", rsa}})) << "a key in place of the list";
+  EXPECT_FALSE(check_key_set(set("a")));
   EXPECT_FALSE(check_key_set({{"keys", {with(rsa, "kid", "b"), ec}}})) << "one kid twice";
   EXPECT_FALSE(check_key_set(set(rsa_jwk(rsa_key(1024).get(), "a")))) << "a short key";
   EXPECT_FALSE(check_key_set(set(with(rsa, "e", "AQ")))) << "exponent 1";
+  // The numbers of RFC 7518 section 6.3.1: an even modulus or exponent is no key, and what is
+  // longer than the longest key is not calculated with.
+  Bytes modulus = base64_decode_any(rsa["n"].get<std::string>() + "==").value();
+  modulus.back() &= 0xfe;
+  EXPECT_FALSE(check_key_set(set(with(rsa, "n", base64url_encode(modulus))))) << "even modulus";
+  EXPECT_FALSE(check_key_set(set(with(rsa, "n", base64url_encode(Bytes(1025, 0xff))))));
+  EXPECT_TRUE(check_key_set(set(with(rsa, "n", base64url_encode(Bytes(1024, 0xff))))));
+  EXPECT_FALSE(check_key_set(set(with(rsa, "n", "?"))));
+  EXPECT_FALSE(check_key_set(set(with(rsa, "n", 7))));
+  EXPECT_FALSE(check_key_set(set(with(rsa, "e", "Ag")))) << "exponent 2";
+  EXPECT_FALSE(check_key_set(set(with(rsa, "e", base64url_encode(Bytes(9, 1))))));
+  EXPECT_FALSE(check_key_set(set(with(rsa, "e", "A"))));
   EXPECT_FALSE(check_key_set(set(with(rsa, "alg", "ES256"))));
   EXPECT_FALSE(check_key_set(set(with(rsa, "use", "enc"))));
   EXPECT_FALSE(check_key_set(set(with(rsa, "d", "AQAB")))) << "a private part";
   EXPECT_FALSE(check_key_set(set(with(rsa, "kid", ""))));
   EXPECT_FALSE(check_key_set(set(with(ec, "crv", "P-384"))));
   EXPECT_FALSE(check_key_set(set(with(ec, "x", ec["y"])))) << "off the curve";
+  const Json p384 = test::jwk_of(*generate_key(SignatureAlgorithm::kEcdsaP384).value());
+  EXPECT_FALSE(check_key_set(set(with(p384, "kid", "c")))) << "another curve";
   EXPECT_FALSE(check_key_set(set(with(ec, "kty", "oct"))));
   EXPECT_FALSE(check_key_set(set({{"kty", "oct"}, {"kid", "a"}, {"k", "AAAA"}})));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private keys on disk: who may read them, and never overwriting one.
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +79,23 @@ TEST_F(KeyFile, ExistingFile_IsNeverOverwritten) {
       code_of(save_private_key(signer(SignatureAlgorithm::kEd25519), path("link"), secret(""))),
       "conflict");
   EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+}
+
+// Half a key under the name of a key would be taken for one until it is needed.
+TEST_F(KeyFile, FullDisk_LeavesNoFile) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight = {16, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const std::string code =
+      code_of(save_private_key(signer(SignatureAlgorithm::kEd25519), path(), secret("")));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(code, "key-unusable");
+  EXPECT_FALSE(fs::exists(path()));
+  save();
+  EXPECT_EQ(load(), "ok");
 }
 
 TEST_F(KeyFile, FolderThatIsNotThere_IsUnusable) {

@@ -94,6 +94,7 @@ TEST(PublicKey, PemOfAnythingElse_IsRefused) {
         pem + "text", private_label + pem, std::string(70000, ' ') + pem, padded, private_label,
         pem.substr(1), pem.substr(0, pem.size() - 2),
         std::string("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"),
+        std::string("-----BEGIN PUBLIC KEY-----END PUBLIC KEY-----"),
         "-----BEGIN PUBLIC KEY-----\n" + std::string(5000, 'A') + "\n-----END PUBLIC KEY-----"}) {
     EXPECT_EQ(code_of(PublicKey::from_pem(text)), "invalid-encoding") << text;
   }

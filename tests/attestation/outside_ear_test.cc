@@ -1,119 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of outside verifiers: one token of each generation of names that counts, and one change
 // at a time that makes it count no more.
-#include <functional>
+#include "tests/attestation/outside_ear.h"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "attestation/outside_verifier.h"
-#include "schemas/core/sha.h"
-#include "schemas/report_data.h"
-#include "tests/attestation/support.h"
-#include "tests/attestation/tokens.h"
-
-namespace assay::attestation {
+namespace assay::attestation::outside {
 namespace {
-
-using test::at;
-using test::jwk_of;
-using test::signer;
-using test::token_of;
-
-constexpr const char* kNow = "2026-03-01T12:00:00Z";
-constexpr std::int64_t kIssued = 1'772'366'400;  // kNow
-constexpr const char* kReportData =
-    "/submods/cpu0/ear.veraison.annotated-evidence/tdx/quote/report_data";
-
-const Signer& p256() { return signer(SignatureAlgorithm::kEcdsaP256); }
-const Signer& p384() { return signer(SignatureAlgorithm::kEcdsaP384); }
-
-// What the node asked for, and what the service expects of it.
-struct Asked {
-  Nonce nonce{};
-  Digest key = sha256(p256().public_key());
-  Digest request = sha256(as_bytes("request"));
-  std::string_view domain = kChallengeDomains[0];
-
-  Asked() { nonce.fill(7); }
-  [[nodiscard]] ReportDataBytes expected() const {
-    return report_data_of(domain, {nonce, key, request});
-  }
-};
-
-Json old_policy() {
-  Json jwk = jwk_of(p256());
-  jwk["kid"] = "verifier-1";
-  return {{"issuer", "https://verifier.example"},
-          {"profile", "tag:github.com,2024:confidential-containers/Trustee"},
-          {"algorithm", "ES256"},
-          {"jwks", {{"keys", {jwk}}}},
-          {"max_age_seconds", 600},
-          {"submods", {"cpu0"}},
-          {"report_data", kReportData}};
-}
-
-Json old_claims() {
-  const std::string data = hex_encode(Asked().expected());
-  return {
-      {"eat_profile", "tag:github.com,2024:confidential-containers/Trustee"},
-      {"iss", "https://verifier.example"},
-      {"iat", kIssued},
-      {"exp", kIssued + 300},
-      {"eat_nonce", base64url_encode(Asked().nonce)},
-      {"submods",
-       {{"cpu0",
-         {{"ear.status", "affirming"},
-          {"ear.trustworthiness-vector", {{"executables", 3}, {"hardware", 2}}},
-          {"ear.veraison.annotated-evidence", {{"tdx", {{"quote", {{"report_data", data}}}}}}}}},
-        {"gpu0",
-         {{"ear.status", "affirming"}, {"ear.trustworthiness-vector", {{"hardware", 4}}}}}}}};
-}
-
-Json new_policy() {
-  Json policy = old_policy();
-  policy["profile"] = "tag:ietf.org,2026:rats/ear#04";
-  policy.erase("report_data");
-  policy["key"] = "/submods/cpu0/ear_attester_claims/cnf/jwk";
-  return policy;
-}
-
-Json new_claims() {
-  Json claims = old_claims();
-  claims["eat_profile"] = "tag:ietf.org,2026:rats/ear#04";
-  claims["ear_status"] = "affirming";
-  claims["submods"] = {{"cpu0",
-                        {{"ear_status", "affirming"},
-                         {"ear_trustworthiness_vector", {{"executables", 3}}},
-                         {"ear_attester_claims", {{"cnf", {{"jwk", jwk_of(p256())}}}}}}}};
-  return claims;
-}
-
-Json header() { return {{"alg", "ES256"}, {"kid", "verifier-1"}, {"typ", "JWT"}}; }
-
-EarVerdict judge(const Json& claims, const Json& policy, const Asked& asked = {},
-                 const Json& head = header(), const char* now = kNow) {
-  const auto verifier = parse_outside_verifier(policy);
-  EXPECT_TRUE(verifier) << (verifier ? "" : verifier.error().detail + verifier.error().where);
-  return verify_outside_ear({token_of(head, claims, p256()), asked.key, asked.request}, *verifier,
-                            asked.expected(), at(now));
-}
-std::string error_of(const EarVerdict& verdict) {
-  return verdict.error.empty() ? "OK:" + verdict.status : verdict.error;
-}
-
-using Change = std::function<void(Json&)>;
-std::string old_changed(const Change& change) {
-  Json claims = old_claims();
-  change(claims);
-  return error_of(judge(claims, old_policy()));
-}
-std::string new_changed(const Change& change) {
-  Json claims = new_claims();
-  change(claims);
-  return error_of(judge(claims, new_policy()));
-}
 
 TEST(OutsideEar, BothGenerationsOfNames_Count) {
   const EarVerdict old_one = judge(old_claims(), old_policy());
@@ -156,6 +52,8 @@ TEST(OutsideEar, OneClaimChanged_HasItsError) {
       {"no profile", [](Json& c) { c.erase("eat_profile"); }, "EAR_PROFILE"},
       {"issuer", [](Json& c) { c["iss"] = "https://verifier.example/"; }, "EAR_ISSUER"},
       {"no issuer", [](Json& c) { c.erase("iss"); }, "EAR_ISSUER"},
+      {"an issuer that is a list", [](Json& c) { c["iss"] = {"https://verifier.example"}; },
+       "EAR_ISSUER"},
       {"for somebody else", [](Json& c) { c["aud"] = "somebody"; }, "EAR_AUDIENCE"},
       {"too old", [](Json& c) { c["iat"] = kIssued - 600; }, "EAR_EXPIRED"},
       {"expired", [](Json& c) { c["exp"] = kIssued; }, "EAR_EXPIRED"},
@@ -165,6 +63,7 @@ TEST(OutsideEar, OneClaimChanged_HasItsError) {
       {"negative time", [](Json& c) { c["iat"] = -1; }, "EAR_FORMAT"},
       {"time beyond all", [](Json& c) { c["exp"] = 9007199254740991; }, "EAR_FORMAT"},
       {"end as text", [](Json& c) { c["exp"] = "never"; }, "EAR_FORMAT"},
+      {"begins in words", [](Json& c) { c["nbf"] = "now"; }, "EAR_FORMAT"},
       {"another nonce", [&](Json& c) { c["eat_nonce"] = other_nonce; }, "EAR_NONCE_MISMATCH"},
       {"no nonce", [](Json& c) { c.erase("eat_nonce"); }, "EAR_NONCE_MISMATCH"},
       {"a short nonce", [](Json& c) { c["eat_nonce"] = "0707"; }, "EAR_NONCE_MISMATCH"},
@@ -198,6 +97,17 @@ TEST(OutsideEar, OneClaimChanged_HasItsError) {
       {"an aspect that is no number",
        [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"]["hardware"] = "good"; },
        "EAR_STATUS_UNKNOWN"},
+      {"an aspect below all",
+       [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"]["hardware"] = -129; },
+       "EAR_STATUS_UNKNOWN"},
+      {"an aspect above all",
+       [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"]["hardware"] = 128; },
+       "EAR_STATUS_UNKNOWN"},
+      {"aspects that are a list",
+       [](Json& c) { c["submods"]["cpu0"]["ear.trustworthiness-vector"] = {2, 3}; },
+       "EAR_STATUS_UNKNOWN"},
+      {"a submodule that is a text", [](Json& c) { c["submods"]["gpu0"] = "affirming"; },
+       "EAR_PROFILE"},
       {"an overall status that is better",
        [](Json& c) {
          c["submods"]["gpu0"]["ear.status"] = "warning";
@@ -207,6 +117,11 @@ TEST(OutsideEar, OneClaimChanged_HasItsError) {
       {"names of both generations", [](Json& c) { c["ear_status"] = "affirming"; }, "EAR_PROFILE"},
       {"names of both generations in a submodule",
        [](Json& c) { c["submods"]["cpu0"]["ear_status"] = "contraindicated"; }, "EAR_PROFILE"},
+      {"a vector of the other generation",
+       [](Json& c) { c["submods"]["cpu0"]["ear_trustworthiness_vector"] = {{"hardware", 96}}; },
+       "EAR_PROFILE"},
+      {"a vector of the other generation around the submodules",
+       [](Json& c) { c["ear_trustworthiness_vector"] = {{"hardware", 96}}; }, "EAR_PROFILE"},
   };
   for (const Case& test : cases) {
     std::string expected = test.expected;
@@ -228,6 +143,13 @@ TEST(OutsideEar, MissingSubmodule_IsMissed) {
   Json policy = old_policy();
   policy["submods"] = {"cpu0", "gpu1"};
   EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_SUBMOD_MISSING");
+  policy["report_data"] = "/data";
+  Json claims = old_claims();
+  claims["data"] = hex_encode(Asked().expected());
+  for (const Json& submods : {Json(), Json::array({"cpu0", "gpu1"}), Json("cpu0")}) {
+    claims["submods"] = submods;
+    EXPECT_EQ(error_of(judge(claims, policy)), "EAR_SUBMOD_MISSING") << submods;
+  }
 }
 
 TEST(OutsideEar, KeyClaim_IsTheWorkersKey) {
@@ -241,6 +163,10 @@ TEST(OutsideEar, KeyClaim_IsTheWorkersKey) {
   EXPECT_EQ(with(sha256(spki).hex()), "OK:affirming");
   EXPECT_EQ(with(base64_encode(p384().public_key())), "EAR_BINDING_MISMATCH");
   EXPECT_EQ(with(jwk_of(p384())), "EAR_BINDING_MISMATCH");
+  Json damaged = jwk_of(p256());
+  damaged["x"] = damaged["y"];
+  EXPECT_EQ(with(damaged), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(with("?"), "EAR_BINDING_MISMATCH");
   EXPECT_EQ(with(nullptr), "EAR_BINDING_MISMATCH");
   EXPECT_EQ(with(7), "EAR_BINDING_MISMATCH");
 }
@@ -349,6 +275,11 @@ TEST(OutsideEar, Audience_IsOurs) {
     claims["aud"] = audience;
     EXPECT_EQ(error_of(judge(claims, policy)), "OK:affirming");
   }
+  for (const Json& audience : {Json("assay2"), Json::array({"x"}), Json(7), Json{{"assay", 1}}}) {
+    Json claims = old_claims();
+    claims["aud"] = audience;
+    EXPECT_EQ(error_of(judge(claims, policy)), "EAR_AUDIENCE") << audience;
+  }
 }
 
 TEST(OutsideEar, Warning_CountsWhereItIsAccepted) {
@@ -369,71 +300,74 @@ TEST(OutsideEar, Platform_IsRead) {
   EXPECT_EQ(error_of(judge(old_claims(), policy)), "EAR_FORMAT");
   Json claims = old_claims();
   claims["submods"]["cpu0"]["ppid"] = "00aa";
-  EXPECT_EQ(judge(claims, policy).platform, "00aa");
+  EXPECT_EQ(judge(claims, policy).platform, (Bytes{0x00, 0xaa}));
+  const auto with = [&](const Json& platform) {
+    claims["submods"]["cpu0"]["ppid"] = platform;
+    return error_of(judge(claims, policy));
+  };
+  EXPECT_EQ(with(std::string(128, 'a')), "OK:affirming");
+  EXPECT_EQ(with(std::string(130, 'a')), "EAR_FORMAT");
+  EXPECT_EQ(with(""), "EAR_FORMAT");
+  EXPECT_EQ(with("?"), "EAR_FORMAT");
+  EXPECT_EQ(with(7), "EAR_FORMAT");
 }
 
-// --- the policy
+TEST(OutsideEar, Nonce_IsOneTextInEitherSpelling) {
+  const auto with = [](const Json& nonce) {
+    return old_changed([&](Json& c) { c["eat_nonce"] = nonce; });
+  };
+  const Nonce nonce = Asked().nonce;
+  EXPECT_EQ(with(hex_encode(nonce)), "OK:affirming");
+  EXPECT_EQ(with(base64_encode(nonce)), "OK:affirming");
+  EXPECT_EQ(with(Json::array({hex_encode(nonce)})), "OK:affirming");
+  for (const Json& other :
+       {Json(""), Json("?"), Json(7), Json::array(), Json::array({7}), Json{{"a", "b"}}}) {
+    EXPECT_EQ(with(other), "EAR_NONCE_MISMATCH") << other;
+  }
+}
 
-TEST(OutsideVerifier, OneMemberWrong_IsRefused) {
-  struct Case {
-    const char* where;
-    Change change;
-  };
-  const std::vector<Case> cases = {
-      {"/issuer", [](Json& p) { p.erase("issuer"); }},
-      {"/issuer", [](Json& p) { p["issuer"] = ""; }},
-      {"/profile", [](Json& p) { p["profile"] = "tag:example.com,2026:mine"; }},
-      {"/jwks/keys/0", [](Json& p) { p["algorithm"] = "ES384"; }},
-      {"/jwks/keys/0", [](Json& p) { p["algorithm"] = "HS256"; }},
-      {"/jwks", [](Json& p) { p["jwks"] = {{"keys", Json::array()}}; }},
-      {"/jwks", [](Json& p) { p["jwks"]["more"] = 1; }},
-      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["d"] = "AA"; }},
-      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["kty"] = "oct"; }},
-      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["use"] = "enc"; }},
-      {"/jwks/keys/0", [](Json& p) { p["jwks"]["keys"][0]["x"] = p["jwks"]["keys"][0]["y"]; }},
-      {"/jwks/keys/1/kid", [](Json& p) { p["jwks"]["keys"].push_back(p["jwks"]["keys"][0]); }},
-      {"/jwks/keys/1/kid", [](Json& p) { p["jwks"]["keys"].push_back(jwk_of(p256())); }},
-      {"/max_age_seconds", [](Json& p) { p["max_age_seconds"] = 3601; }},
-      {"/max_age_seconds", [](Json& p) { p["max_age_seconds"] = 0; }},
-      {"/submods", [](Json& p) { p["submods"] = Json::array(); }},
-      {"/submods", [](Json& p) { p.erase("submods"); }},
-      {"/report_data", [](Json& p) { p.erase("report_data"); }},
-      {"/report_data", [](Json& p) { p["report_data"] = "submods"; }},
-      {"/report_data", [](Json& p) { p["report_data"] = "/a~2"; }},
-      {"/accept_warning", [](Json& p) { p["accept_warning"] = "yes"; }},
-      {"/more", [](Json& p) { p["more"] = 1; }},
-  };
-  for (const Case& test : cases) {
+// RFC 6901 section 4: "~1" is a slash, "~0" a tilde. Places inside of lists are not followed.
+TEST(OutsideEar, Pointer_LeadsThroughObjectsAlone) {
+  const std::string data = hex_encode(Asked().expected());
+  const auto at_pointer = [](const char* pointer, const Json& place) {
     Json policy = old_policy();
-    test.change(policy);
-    const auto verifier = parse_outside_verifier(policy);
-    ASSERT_FALSE(verifier) << test.where;
-    EXPECT_EQ(verifier.error().where, test.where) << policy.dump();
-  }
-  EXPECT_FALSE(parse_outside_verifier(Json::array()));
+    policy["report_data"] = pointer;
+    Json claims = old_claims();
+    claims["x"] = place;
+    return error_of(judge(claims, policy));
+  };
+  EXPECT_EQ(at_pointer("/x/a~1b~0c~01", {{"a/b~c~1", data}}), "OK:affirming");
+  EXPECT_EQ(at_pointer("/x/", {{"", data}}), "OK:affirming");
+  EXPECT_EQ(at_pointer("/x/a/b", {{"a/b", data}}), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(at_pointer("/x/0", Json::array({data})), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(at_pointer("/x/y", data), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(at_pointer("/x", Json::array({data})), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(at_pointer("/x", "?"), "EAR_BINDING_MISMATCH");
+  EXPECT_EQ(at_pointer("/x", data.substr(2)), "EAR_BINDING_MISMATCH");
 }
 
-TEST(OutsideVerifier, Anchor_IsTheKeySet) {
-  const auto one = parse_outside_verifier(old_policy()).value();
+// Of every aspect that all submodules claim the worst value counts, whoever comes first.
+TEST(OutsideEar, Aspects_AreTheWorstOfAll) {
   Json policy = old_policy();
-  policy["issuer"] = "https://other.example";
-  EXPECT_EQ(parse_outside_verifier(policy).value().anchor, one.anchor);
-  policy["jwks"]["keys"][0]["kid"] = "other";
-  EXPECT_NE(parse_outside_verifier(policy).value().anchor, one.anchor);
+  policy["accept_warning"] = true;
+  for (const auto& [cpu, gpu] : {std::pair(2, 33), {33, 2}}) {
+    Json claims = old_claims();
+    Json& submods = claims["submods"];
+    submods["cpu0"]["ear.trustworthiness-vector"]["hardware"] = cpu;
+    submods["gpu0"]["ear.trustworthiness-vector"] = {{"hardware", gpu}, {"configuration", 2}};
+    for (const char* name : {"cpu0", "gpu0"}) {
+      submods[name]["ear.status"] = "warning";
+    }
+    const EarVerdict verdict = judge(claims, policy);
+    EXPECT_EQ(error_of(verdict), "OK:warning");
+    EXPECT_EQ(verdict.aspects, Json({{"hardware", 33}}));
+  }
 }
 
-TEST(EarEvidence, OtherShapes_AreRefused) {
-  const std::string hex(64, '0');
-  const EarEvidence evidence{"a.b.c", sha256({}), sha256({})};
-  EXPECT_EQ(parse_ear_evidence(as_bytes(to_json(evidence).dump())).value().token, "a.b.c");
-  for (const Json& json : {Json("a.b.c"), Json::object(), Json({{"ear", "x"}, {"key", hex}}),
-                           Json({{"ear", 1}, {"key", hex}, {"request", hex}}),
-                           Json({{"ear", "x"}, {"key", "0"}, {"request", hex}}),
-                           Json({{"ear", "x"}, {"key", hex}, {"request", hex}, {"more", 1}})}) {
-    EXPECT_FALSE(parse_ear_evidence(as_bytes(json.dump()))) << json.dump();
-  }
-  EXPECT_FALSE(parse_ear_evidence({}));
+TEST(OutsideEar, SignedTextThatIsNoObject_IsNoToken) {
+  EXPECT_EQ(error_of(judge(Json::array(), old_policy())), "EAR_FORMAT");
+  EXPECT_EQ(error_of(judge("claims", old_policy())), "EAR_FORMAT");
 }
 
 }  // namespace
-}  // namespace assay::attestation
+}  // namespace assay::attestation::outside

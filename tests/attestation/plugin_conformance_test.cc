@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checks for authors: the example passes all of them, and each wrong plug-in fails one.
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +62,110 @@ TEST(Conformance, PluginThatLooksAtNothing_Fails) {
   EXPECT_EQ(failures(*verifier, vectors),
             (std::vector<std::string>{"v/report-data", "v/empty", "v/extended", "v/truncated",
                                       "v/flipped"}));
+}
+
+// A verifier whose answers a test plays. It counts its calls from 1.
+class PlayedVerifier final : public EvidenceVerifier {
+ public:
+  using Play = std::function<Result<AppraisedEvidence>(const Evidence&, int call)>;
+  explicit PlayedVerifier(Play play) : play_(std::move(play)) {}
+
+  [[nodiscard]] std::string_view type() const override { return "played"; }
+  [[nodiscard]] std::string_view media_type() const override { return "application/x-played"; }
+  [[nodiscard]] Status check(const Appraisal& /*appraisal*/) const override { return {}; }
+  [[nodiscard]] Result<AppraisedEvidence> appraise(const Evidence& evidence,
+                                                   const Appraisal& /*appraisal*/,
+                                                   Purpose /*purpose*/,
+                                                   const ReportDataBytes& /*expected*/,
+                                                   Timestamp /*now*/) const override {
+    return play_(evidence, ++calls_);
+  }
+
+ private:
+  Play play_;
+  mutable int calls_ = 0;
+};
+
+AppraisedEvidence verdict_of(bool accepted) {
+  AppraisedEvidence appraised;
+  appraised.accepted = accepted;
+  appraised.error = accepted ? "" : "NO";
+  appraised.tcb_status = "UpToDate";
+  appraised.result = {{"measurements", {{"image", "abc"}}}};
+  return appraised;
+}
+
+Json vectors_expecting(const Json& expect) {
+  return {{"type", "played"},
+          {"media_type", "application/x-played"},
+          {"vectors",
+           {{{"name", "v"},
+             {"evidence", base64_encode(to_bytes("evidence"))},
+             {"endorsements", {{"chain", "x"}}},
+             {"report_data", std::string(128, '0')},
+             {"now", "2026-01-01T00:00:00Z"},
+             {"expect", expect}}}}};
+}
+
+// "CHECK: DETAIL" of what failed.
+std::vector<std::string> failed_checks(PlayedVerifier::Play play, const Json& expect) {
+  std::vector<std::string> failed;
+  const Vectors vectors = parse_vectors(to_bytes(vectors_expecting(expect).dump())).value();
+  for (const ConformanceCheck& check :
+       check_conformance(PlayedVerifier(std::move(play)), vectors)) {
+    if (!check.passed) {
+      failed.push_back(check.check + ": " + check.detail);
+    }
+  }
+  return failed;
+}
+
+using Failures = std::vector<std::string>;
+
+TEST(Conformance, EachMemberThatDiffers_IsNamed) {
+  const auto accept = [](const Evidence&, int) { return verdict_of(true); };
+  EXPECT_EQ(failed_checks(accept, {{"verdict", "rejected"},
+                                   {"error", "NO"},
+                                   {"tcb_status", "OutOfDate"},
+                                   {"measurements", {{"image", "abc"}}}}),
+            Failures{"verdict: error is absent, expected \"NO\"; tcb_status is \"UpToDate\", "
+                     "expected \"OutOfDate\"; verdict is \"accepted\", expected \"rejected\""});
+}
+
+TEST(Conformance, Error_IsNoRejection) {
+  const auto error = [](const Evidence&, int) -> Result<AppraisedEvidence> {
+    return fail(ErrorCode::kVerifierFailed, "it died");
+  };
+  EXPECT_EQ(failed_checks(error, {{"verdict", "error"}}), Failures{});
+  EXPECT_EQ(failed_checks(error, {{"verdict", "rejected"}}),
+            Failures{"verdict: verdict is \"error\", expected \"rejected\"; verifier-failed: it "
+                     "died"});
+  // Accepted as it should be, and an error for whatever else.
+  const auto only_good = [&](const Evidence& evidence, int call) {
+    return as_text(evidence.quote) == "evidence" && call <= 2 ? verdict_of(true)
+                                                              : error(evidence, call);
+  };
+  EXPECT_EQ(failed_checks(only_good, {{"verdict", "accepted"}}),
+            (Failures{
+                "report-data: with other report data: error, verifier-failed: it died",
+                "empty: without a byte: error, verifier-failed: it died",
+                "extended: with a byte more: error, verifier-failed: it died",
+                "truncated: truncated at byte 0: error, verifier-failed: it died",
+                "flipped: flipped at byte 0: error, verifier-failed: it died",
+            }));
+}
+
+TEST(Conformance, OtherOutcomeOfTheSecondCall_Fails) {
+  const auto moody = [](const Evidence&, int call) { return verdict_of(call % 2 == 0); };
+  EXPECT_EQ(failed_checks(moody, {{"verdict", "rejected"}}),
+            Failures{"repeated: the second call has another outcome"});
+}
+
+TEST(Conformance, Endorsements_AreHandedOver) {
+  const auto look = [](const Evidence& evidence, int) {
+    return verdict_of(evidence.collateral != Json({{"chain", "x"}}));
+  };
+  EXPECT_EQ(failed_checks(look, {{"verdict", "rejected"}, {"error", "NO"}}), Failures{});
 }
 
 TEST(Vectors, WhatDoesNotFollowTheSchema_IsRefused) {

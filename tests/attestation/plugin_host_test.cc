@@ -240,6 +240,9 @@ TEST_F(PluginFileTest, WhatIsNoRegularFile_IsRefused) {
   for (const char* name : {"folder", "link", "pipe", "empty", "missing"}) {
     EXPECT_EQ(code(path(name)), "plugin-unusable") << name;
   }
+  std::ofstream(path("huge")).close();
+  std::filesystem::resize_file(path("huge"), (64U << 20) + 1);
+  EXPECT_EQ(code(path("huge")), "plugin-unusable");
   EXPECT_EQ(code("/dev/zero"), "plugin-unusable");
   EXPECT_EQ(code(""), "plugin-unusable");
   EXPECT_EQ(code(test::plugin_path("wicked")), "OK");

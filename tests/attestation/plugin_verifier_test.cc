@@ -205,6 +205,14 @@ TEST(PluginVerifier, AppraisalThatCannotBeMeant_IsRefused) {
   anchored.dangerous_anchors = {to_bytes("root")};
   EXPECT_EQ(verifier->check(anchored).error().where, "/dangerous_anchors");
   EXPECT_EQ(verdict(valid_answer(), anchored), "schema-violation");
+  // Imported values are of TDX: to pass over them would be to accept without them.
+  Appraisal importing = appraisal();
+  importing.imported.resize(1);
+  EXPECT_EQ(verifier->check(importing).error().where, "/policy/reference_values");
+  EXPECT_EQ(verdict(valid_answer(), importing), "schema-violation");
+  Appraisal constrained = appraisal();
+  constrained.constrained = {"mrtd"};
+  EXPECT_EQ(verdict(valid_answer(), constrained), "schema-violation");
   const Appraisal wrong = appraisal({{"reference_values", {{"image", "abc"}}}});
   EXPECT_EQ(verifier->check(wrong).error().where, "/policy/reference_values/image");
   EXPECT_EQ(verdict(valid_answer(), wrong), "schema-violation");

@@ -128,6 +128,22 @@ TEST(VerifySignatures, StoredKeyThatContradictsItself_VerifiesNothing) {
   EXPECT_EQ(code_of(verify_signatures(envelope, std::vector{key})), "signature-invalid");
 }
 
+TEST(VerifySignatures, StoredKeyOfAnotherCurve_VerifiesNothing) {
+  const Signer& maker = signer(SignatureAlgorithm::kEcdsaP256);
+  TrustedKey key = trust(maker, "a");
+  key.algorithm = SignatureAlgorithm::kEcdsaP384;
+  EXPECT_EQ(code_of(verify_signatures(signed_by({&maker}), std::vector{key})), "signature-invalid");
+}
+
+TEST(VerifySignatures, SignatureOfNoBytes_IsAnError) {
+  for (const auto algorithm : kAlgorithms) {
+    Envelope envelope = signed_by({&signer(algorithm)});
+    envelope.signatures[0].signature.clear();
+    EXPECT_EQ(code_of(verify_signatures(envelope, std::vector{trust(signer(algorithm), "a")})),
+              "signature-invalid");
+  }
+}
+
 // Signatures without keyids are tried against every key: that work is bounded.
 TEST(VerifySignatures, TooManyTries_EndWithALimit) {
   std::vector<TrustedKey> keys(200, trust(ed(1), "x"));
@@ -207,6 +223,16 @@ TEST(RequireSigners, ThoseThatDoNotCount_AreLeftOut) {
   EXPECT_EQ(identities(*require_signers(signatures, kOperator, 1, kNow)),
             std::vector<std::string>{"a"});
   EXPECT_EQ(code_of(require_signers(signatures, kOperator, 2, kNow)), "threshold-not-met");
+}
+
+TEST(RequireSigners, SeveralThatDoNotCount_GiveTheFirstReason) {
+  TrustedKey revoked = trust(ed(1), "b");
+  revoked.revoked = Revocation{kNow, "lost"};
+  const TrustedKey wrong = trust(ed(0), "a", KeyPurpose::kPublisher);
+  EXPECT_EQ(code_of(require_signers(verified({revoked, wrong}), kOperator, 1, kNow)),
+            "key-revoked");
+  EXPECT_EQ(code_of(require_signers(verified({wrong, revoked}), kOperator, 1, kNow)),
+            "wrong-purpose");
 }
 
 TEST(RequireSigners, ThresholdOfZero_StillNeedsOne) {

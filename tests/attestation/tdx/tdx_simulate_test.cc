@@ -143,6 +143,22 @@ TEST(TdxSimulate, OpensslPathValidation_Agrees) {
   EXPECT_EQ(judge(testing::now()), X509_V_ERR_CERT_SIGNATURE_FAILURE);
 }
 
+// RFC 5280 section 4.1.2.5: from 2050 on times are written in another form.
+TEST(TdxSimulate, RootThatEndsAfter2049_IsAccepted) {
+  SimulationSpec spec = valid_v4();
+  const auto end = [&](const char* time) {
+    spec.root.not_after = parse_rfc3339(time).value();
+    const Simulation simulation = simulate(spec);
+    EXPECT_EQ(openssl_verdict(simulation.quote, simulation.collateral, testing::now()), X509_V_OK);
+    EXPECT_EQ(testing::verdict(simulation), "OK:UpToDate") << time;
+    return parse_certificate(simulation.root)->not_after;
+  };
+  for (const char* time :
+       {"2049-12-31T23:59:59Z", "2050-01-01T00:00:00Z", "2051-06-01T00:00:00Z"}) {
+    EXPECT_EQ(end(time), parse_rfc3339(time).value()) << time;
+  }
+}
+
 TEST(TdxRealChains, OpensslPathValidation_Agrees) {
   const auto folder = testing::vectors_folder() / "mutations";
   if (!std::filesystem::exists(folder)) {
