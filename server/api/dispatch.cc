@@ -129,6 +129,9 @@ class ApiExchange final : public Exchange {
     return finished(std::move(response));
   }
 
+  // Who asks for a public route stays unknown, whatever credential is shown.
+  bool is_identified() const override { return principal_ != nullptr && !principal_->name.empty(); }
+
   void received() override {
     request_.deadline = owner_.api_.services.clock.now() + owner_.options_.request_timeout;
   }

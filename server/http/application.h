@@ -44,6 +44,11 @@ class Exchange {
   // returns the answer for this error.
   virtual void refuse(Error error) = 0;
 
+  // Returns true when the sender is known: a principal of the trust store. The session asks before
+  // it writes the answer. The connection of a stranger who does not read it ends when another one
+  // needs the place.
+  [[nodiscard]] virtual bool is_identified() const = 0;
+
   // Tells the exchange that the whole body has arrived. The time limit of the request starts at
   // this call, not at the header, because receiving the body has a time limit of its own.
   virtual void received() = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses which connections of a listener end when there are too many. Connections that send
-// requests may stay. Silent connections end first, beginning with those of the address that has the
-// most connections. This class does bookkeeping only; it touches no socket.
+// Chooses which connections of a listener end when there are too many. Connections on which a
+// request is under way may stay. Silent connections end first, beginning with those of the address
+// that has the most connections. A connection that only waits for a stranger to read an answer is
+// silent as well. This class does bookkeeping only; it touches no socket.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,9 @@ class Connections {
   void add(Session* session, const std::string& address);
   // The next three functions ignore a session that was never added or was removed.
   void remove(Session* session);
-  void silent(Session* session);  // the peer is expected to send a request
-  void busy(Session* session);    // a whole request header has arrived
+  // The peer is expected to send a request, or to read an answer although nobody knows it.
+  void silent(Session* session);
+  void busy(Session* session);  // a whole request header has arrived
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 

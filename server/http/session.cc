@@ -202,6 +202,7 @@ net::awaitable<bool> Session::serve() {
   Result<Head> head = size ? take_head(*size) : Result<Head>(std::unexpected(size.error()));
   RenderOptions options;
   if (!head) {
+    runtime_.connections.silent(this);
     options.keep_alive = false;
     options.now = runtime_.clock.now();
     out_ = render(runtime_.app.refuse(runtime_.listener, peer_, head.error()), options);
@@ -217,6 +218,9 @@ net::awaitable<bool> Session::serve() {
   const std::unique_ptr<Exchange> exchange =
       runtime_.app.open(runtime_.listener, std::move(*head), client_key_);
   Response response = co_await converse(*exchange, expect_continue);
+  if (!exchange->is_identified()) {
+    runtime_.connections.silent(this);
+  }
   options.keep_alive = keep_alive && unread_ == 0 && !runtime_.stopping;
   options.now = runtime_.clock.now();
   out_ = render(response, options);
@@ -357,6 +361,7 @@ net::awaitable<bool> Session::send() {
 }
 
 net::awaitable<void> Session::close() {
+  runtime_.connections.silent(this);
   if (!broken_ || ended_) {
     arm(kLinger);
     // With this mark close_notify is sent, and that of the peer is not waited for.

@@ -260,6 +260,24 @@ TEST_F(AccessTest, RequestThatWaitedTooLong_IsNotHandled) {
   EXPECT_EQ(response.status, 503);
 }
 
+// Whose connection ends when there are too many.
+TEST_F(AccessTest, Sender_IsKnownByAGoodCredentialAlone) {
+  const auto is_identified = [this](const std::string& target, const std::string& role) {
+    const auto exchange =
+        dispatcher_->open(Listener::kApi, head(Method::kGet, target, role, "", {}), {});
+    if (exchange->admit_now() == Exchange::Admission::kAskPool) {
+      static_cast<void>(exchange->admit());
+    }
+    return exchange->is_identified();
+  };
+  EXPECT_TRUE(is_identified("/v1/manifests", "reader"));
+  EXPECT_TRUE(is_identified("/v1/trust", "reader")) << "without the role, but known";
+  EXPECT_FALSE(is_identified("/v1/manifests", ""));
+  EXPECT_FALSE(is_identified("/v1/manifests", "nobody"));
+  EXPECT_FALSE(is_identified("/nothing", ""));
+  EXPECT_FALSE(is_identified("/openapi.json", "reader")) << "nobody looks";
+}
+
 // The io thread answers what needs no other one, and nothing else.
 TEST_F(AccessTest, Livez_WaitsForNoThreadAndIsTheOnlyOne) {
   for (const Route& route : routes()) {

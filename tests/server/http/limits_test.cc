@@ -28,6 +28,42 @@ class LimitsTest : public test::ServerTest {
     limits_.shutdown_timeout = milliseconds(15'000);
   }
 
+  // Serves the API and admission.
+  void serve_both() {
+    ListenerOptions api;
+    api.address = "127.0.0.1";
+    api.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
+    ListenerOptions admission = api;
+    admission.kind = Listener::kAdmission;
+    server_ = HttpServer::start({api, admission}, limits_, app_, clock_, time_).value();
+  }
+
+  // Has two places. Two clients send `request` and read nothing; returns when both were answered.
+  std::vector<std::unique_ptr<TlsClient>> take_both_places(std::string_view request) {
+    limits_.max_connections = 2;
+    app_.handler = [](const Head& head, const Bytes&) {
+      Response response;
+      response.body = std::string(head.target.ends_with("/large") ? 16U << 20 : 1, 'z');
+      return response;
+    };
+    serve();
+    std::vector<std::unique_ptr<TlsClient>> made;
+    for (int i = 1; i <= 2; ++i) {
+      made.push_back(client());
+      EXPECT_TRUE(made.back()->send(request));
+      wait_until([this, i] { return app_.opened == i; });
+    }
+    return made;
+  }
+
+  // Whether a new client gets a place and its answer.
+  bool is_answered() {
+    TlsClient one({.port = server_->port(Listener::kApi)});
+    const auto answer = one.handshake() ? one.exchange("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+                                        : std::optional<HttpAnswer>();
+    return answer && answer->status == 200;
+  }
+
   // Sends what begins a header; returns when the server counts the time from there.
   void begin_header(TlsClient& connection, std::string_view bytes) {
     wait_until([this] { return time_.awaited(limits_.header_timeout); });
@@ -180,17 +216,46 @@ TEST_F(LimitsTest, TooManyConnections_ASilentOneEndsForTheNewOne) {
 TEST_F(LimitsTest, SilentConnectionsByTheThousand_LeaveRoomForWhoeverSpeaks) {
   limits_.max_connections = 16;
   limits_.max_connections_per_address = 8;
-  serve();
-  std::vector<std::unique_ptr<TlsClient>> silent;
-  for (int i = 0; i < 200; ++i) {
-    silent.push_back(
-        std::make_unique<TlsClient>(TlsClientOptions{.port = server_->port(Listener::kApi)}));
-    ASSERT_TRUE(silent.back()->connected());
-    if (i % 50 == 0) {
-      EXPECT_EQ(client()->exchange(kGet)->status, 200) << i;
+  serve_both();
+  for (const Listener listener : {Listener::kApi, Listener::kAdmission}) {
+    const TlsClientOptions options{.port = server_->port(listener)};
+    const int before = app_.accepted - app_.closed;
+    std::vector<std::unique_ptr<TlsClient>> silent;
+    for (int i = 0; i < 200; ++i) {
+      silent.push_back(std::make_unique<TlsClient>(options));
+      ASSERT_TRUE(silent.back()->connected());
+      if (i % 50 == 0) {
+        EXPECT_EQ(client(options)->exchange(kGet)->status, 200) << i;
+      }
     }
+    EXPECT_LE(app_.accepted - app_.closed, before + 17);
   }
-  EXPECT_LE(app_.accepted - app_.closed, 17);
+}
+
+TEST_F(LimitsTest, AnswersThatStrangersDoNotRead_MakeRoom) {
+  const auto unread = take_both_places("GET /public/large HTTP/1.1\r\nHost: a\r\n\r\n");
+  for (int i = 0; i < 4; ++i) {
+    wait_until([this] { return is_answered(); });
+  }
+  EXPECT_EQ(app_.defects, 0);
+}
+
+TEST_F(LimitsTest, RefusedRequestsWhoseBodiesDoNotCome_MakeRoom) {
+  const auto waiting =
+      take_both_places("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n");
+  for (int i = 0; i < 4; ++i) {
+    wait_until([this] { return is_answered(); });
+  }
+  EXPECT_EQ(app_.defects, 0);
+}
+
+TEST_F(LimitsTest, AnswersToThoseWhoAreKnown_KeepTheirPlaces) {
+  const auto reading = take_both_places("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+  wait_until([this] { return app_.handled == 2 && time_.awaited(limits_.body_timeout); });
+  TlsClient other({.port = server_->port(Listener::kApi)});
+  EXPECT_FALSE(other.handshake());
+  EXPECT_EQ(reading.front()->receive()->body.size(), 16U << 20);
+  EXPECT_EQ(reading.back()->receive()->body.size(), 16U << 20);
 }
 
 TEST_F(LimitsTest, OnlyBusyConnections_TheNewOneIsTurnedAway) {
@@ -340,12 +405,7 @@ TEST_F(LimitsTest, BusyApi_LeavesAdmissionItsOwn) {
     }
     return Response();
   };
-  ListenerOptions api;
-  api.address = "127.0.0.1";
-  api.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
-  ListenerOptions admission = api;
-  admission.kind = Listener::kAdmission;
-  server_ = HttpServer::start({api, admission}, limits_, app_, clock_, time_).value();
+  serve_both();
   const auto running = client();
   ASSERT_TRUE(running->send(kGet));
   wait_until([&gate] { return gate.waiting == 1; });

@@ -45,6 +45,8 @@ class StubExchange final : public Exchange {
   void refuse(Error error) override { error_ = std::move(error); }
   Response refusal() override { return app_.refuse(Listener::kApi, {}, *error_); }
 
+  bool is_identified() const override { return !error_ && !head_.target.starts_with("/public"); }
+
   void received() override { ++app_.received; }
   Response handle(Bytes body) override {
     ++app_.handled;
@@ -79,6 +81,7 @@ std::filesystem::path make_folder() {
 
 std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head,
                                                 std::optional<Digest> client_key) {
+  ++opened;
   const std::scoped_lock lock(mutex);
   last_client_key = std::move(client_key);
   return std::make_unique<StubExchange>(*this, std::move(head));
@@ -166,7 +169,9 @@ void ServerTest::serve() {
 }
 
 std::unique_ptr<TlsClient> ServerTest::client(TlsClientOptions options) {
-  options.port = server_->port(Listener::kApi);
+  if (options.port == 0) {
+    options.port = server_->port(Listener::kApi);
+  }
   auto made = std::make_unique<TlsClient>(std::move(options));
   EXPECT_TRUE(made->handshake());
   return made;

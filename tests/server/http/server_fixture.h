@@ -21,7 +21,8 @@ namespace assay::server::test {
 
 // Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
 // after a trip to the pool, everything else with what `handler` makes of the body (an echo unless
-// told otherwise). Bodies over 64 KiB are refused.
+// told otherwise). Bodies over 64 KiB are refused. Whoever asks for "/public..." or is refused is a
+// stranger.
 class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,
@@ -32,6 +33,7 @@ class StubApplication final : public Application {
 
   std::function<Response(const Head& head, const Bytes& body)> handler;
   std::function<void()> before_admit;
+  std::atomic<int> opened = 0;    // requests
   std::atomic<int> received = 0;  // bodies
   std::atomic<int> handled = 0;
   std::atomic<int> accepted = 0;
