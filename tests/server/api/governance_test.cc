@@ -202,6 +202,35 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   EXPECT_EQ(count("?reason=" + text(denied["reasons"][0])), 1U);
 }
 
+TEST_F(DecisionsTest, List_IsNewestFirstUnlessAskedOtherwise) {
+  put_policy_in_force();
+  std::vector<std::string> ids;
+  std::vector<std::string> times;
+  for (int i = 0; i < 3; ++i) {
+    times.push_back(to_rfc3339(clock_.now()));
+    const Json made = post_json("/v1/decisions", "decider", question("acme/unknown")).json();
+    ids.push_back(text(made["decision"]["id"]));
+    clock_.advance(std::chrono::seconds(60));
+  }
+  const auto listed = [this](const std::string& query) {
+    std::vector<std::string> found;
+    const Json answer = get("/v1/decisions" + query, "decider").json();
+    for (const Json& item : answer["items"]) {
+      found.push_back(text(item["id"]));
+    }
+    return found;
+  };
+  const std::vector<std::string> newest = {ids[2], ids[1], ids[0]};
+  EXPECT_EQ(listed(""), newest);
+  EXPECT_EQ(listed("?order=newest"), newest);
+  EXPECT_EQ(listed("?order=oldest"), ids);
+  EXPECT_EQ(listed("?limit=1"), std::vector{ids[2]}) << "a list that is cut has the newest";
+  // From `since` on, up to but without `until`.
+  EXPECT_EQ(listed("?since=" + times[1]), (std::vector{ids[2], ids[1]}));
+  EXPECT_EQ(listed("?until=" + times[1]), std::vector{ids[0]});
+  EXPECT_EQ(listed("?since=" + times[1] + "&until=" + times[2]), std::vector{ids[1]});
+}
+
 TEST_F(DecisionsTest, WrongRequests_HaveTheirCode) {
   EXPECT_EQ(post_json("/v1/decisions", "decider", {{"model", "a"}}).code(), "schema-violation");
   EXPECT_EQ(post_json("/v1/decisions", "decider", {{"point", "create"}, {"modle", "a"}}).code(),
