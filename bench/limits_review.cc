@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/evaluate.h"
+#include "schemas/core/json_foreign.h"
 #include "schemas/core/sha.h"
 #include "server/service/kubernetes/pod.h"
 #include "server/service/kubernetes/pod_volumes.h"
@@ -152,22 +153,31 @@ Json many_texts(const char* member, std::size_t count, std::size_t bytes) {
   return made;
 }
 
-// Members that nobody knows, up to the limit of a review.
+// A pod with members that nobody knows. Twice it has as many as a review may have.
 Json unknown_members() {
   Json made = pod(Json::array({container("c", Json::array())}), Json::array());
-  for (std::size_t bytes = 2048, i = 10'000; bytes < kMaxReviewBytes; bytes += 12, ++i) {
-    made["k" + std::to_string(i)] = 1;
+  for (std::size_t i = 10'000; 2 * json_memory(made) < kMaxReviewMemory - 200'000;) {
+    for (const std::size_t next = i + 500; i < next; ++i) {
+      made["k" + std::to_string(i)] = 1;
+    }
   }
   return made;
 }
 
-// Nothing but small values, up to the limit of a review.
+// The same with nothing but small values.
 Json filler() {
   Json made = pod(Json::array({container("c", Json::array())}), Json::array());
   Json& list = made["metadata"]["managedFields"] = Json::array();
-  for (std::size_t bytes = 2048; bytes < kMaxReviewBytes; bytes += 10) {
-    list.push_back({{"a", Json::array()}});
+  while (2 * json_memory(made) < kMaxReviewMemory - 200'000) {
+    list.insert(list.end(), 100, {{"a", Json::array()}});
   }
+  return made;
+}
+
+// The same with text of which each character is an escape.
+Json escapes() {
+  Json made = pod(Json::array({container("c", Json::array())}), Json::array());
+  made["metadata"]["managedFields"] = std::string((kMaxReviewBytes / 2 - 2048) / 6, '\x01');
   return made;
 }
 
@@ -198,6 +208,12 @@ Status compare(const Review& review, const policy::Workload& now) {
 // Everything that a review costs but the store. An Error is a refusal.
 Status judge(const std::string& body, const policy::ActivePolicy& policy) {
   ASSAY_ASSIGN(const Review review, parse_review(as_bytes(body)));
+  if (review.old_object.is_null()) {
+    ASSAY_TRY(check_object_size(review, body.size()));
+  } else {
+    static_cast<void>(
+        check_object_size(review, body.size()));  // what is older than the webhooks is longer
+  }
   const auto view = pod_of(review.kind, review.object);
   ASSAY_ASSIGN(policy::Workload workload, workload_of(*view, review.name_space));
   if (!review.old_object.is_null()) {
@@ -228,8 +244,9 @@ int run(bool print_only) {
       {"labels", review_of(many_texts("labels", kMaxPodLabels, kMaxPodLabelBytes), nullptr)},
       {"annotations",
        review_of(many_texts("annotations", kMaxPodAnnotations, kMaxPodAnnotationBytes), nullptr)},
-      {"unknown-members", review_of(unknown_members(), nullptr)},
-      {"small-values", review_of(filler(), nullptr)}};
+      {"unknown-members", review_of(unknown_members(), unknown_members())},
+      {"small-values", review_of(filler(), filler())},
+      {"escapes", review_of(escapes(), escapes())}};
   int exit_code = 0;
   for (const auto& [name, body] : shapes) {
     double best = 1e9;

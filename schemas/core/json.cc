@@ -232,4 +232,22 @@ Result<Json> parse_foreign_json(ByteView bytes, const JsonLimits& limits) {
   return parse(as_text(bytes), limits, BigIntegers::kText);
 }
 
+std::size_t json_memory(const Json& value) {
+  std::size_t memory = kValueMemory;
+  if (value.is_string()) {
+    memory += kStringMemory + value.get_ref<const std::string&>().size();
+  } else if (value.is_array()) {
+    memory += kArrayMemory;
+    for (const Json& item : value) {
+      memory += json_memory(item);
+    }
+  } else if (value.is_object()) {
+    memory += kObjectMemory;
+    for (const auto& [name, member] : value.items()) {
+      memory += kMemberMemory + name.size() + json_memory(member);
+    }
+  }
+  return memory;
+}
+
 }  // namespace assay

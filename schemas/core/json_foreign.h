@@ -11,4 +11,7 @@ namespace assay {
 // double are still refused.
 [[nodiscard]] Result<Json> parse_foreign_json(ByteView bytes, const JsonLimits& limits = {});
 
+// Returns the memory that parsing `value` takes, estimated as for JsonLimits::max_memory.
+[[nodiscard]] std::size_t json_memory(const Json& value);
+
 }  // namespace assay

@@ -13,8 +13,12 @@ bool is_write(const Review& review) {
   return review.operation == "CREATE" || review.operation == "UPDATE";
 }
 
-Result<ReviewAnswer> judge(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge(const Asking& asking, const Review& review, std::size_t bytes) {
   const ReviewSubject subject = subject_of(review);
+  // What is stored must be small enough for the reviews of its updates, which have it twice.
+  if (subject == ReviewSubject::kPod || subject == ReviewSubject::kClaim) {
+    ASSAY_TRY(check_object_size(review, bytes));
+  }
   if (subject == ReviewSubject::kBinding && review.operation == "CREATE") {
     return judge_binding(asking, review);
   }
@@ -43,8 +47,8 @@ Result<ReviewAnswer> judge(const Asking& asking, const Review& review) {
 Result<ReviewAnswer> review(Services& services, AdmissionCall call, ByteView body,
                             const std::string& principal, std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const Review parsed, parse_review(body));
-  auto result =
-      judge({services, services.store.for_admission(), call, principal, deadline}, parsed);
+  auto result = judge({services, services.store.for_admission(), call, principal, deadline}, parsed,
+                      body.size());
   return result ? std::move(result) : refuse_undecided(parsed, result.error());
 }
 

@@ -9,7 +9,8 @@ namespace assay::server {
 namespace {
 
 // The API server's own objects nest deeper than our documents.
-constexpr JsonLimits kReviewLimits{.max_bytes = kMaxReviewBytes, .max_depth = 128};
+constexpr JsonLimits kReviewLimits{
+    .max_bytes = kMaxReviewBytes, .max_depth = 128, .max_memory = kMaxReviewMemory};
 constexpr std::size_t kMaxReviewUid = 256;
 
 std::unexpected<Error> malformed(const char* why) {
@@ -39,7 +40,67 @@ std::optional<std::vector<std::string>> groups_in(const Json& user) {
   return groups;
 }
 
+// Bytes that a character takes beside its own where the API server writes it: Go's encoding/json
+// escapes what HTML knows, too.
+std::size_t escape_bytes(const std::string& text, std::size_t at) {
+  const auto one = static_cast<unsigned char>(text[at]);
+  if (one == '"' || one == '\\' || one == '\n' || one == '\r' || one == '\t' || one == '\b' ||
+      one == '\f') {
+    return 1;
+  }
+  if (one < 0x20 || one == '<' || one == '>' || one == '&') {
+    return 5;
+  }
+  const bool line_end = one == 0xE2 && (text.compare(at, 3, "\xE2\x80\xA8") == 0 ||
+                                        text.compare(at, 3, "\xE2\x80\xA9") == 0);
+  return line_end ? 3 : 0;
+}
+
+std::size_t written_bytes(const std::string& text) {
+  std::size_t bytes = 2 + text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    bytes += escape_bytes(text, i);
+  }
+  return bytes;
+}
+
+// Bytes of a value as the API server writes it.
+std::size_t written_bytes(const Json& value) {
+  if (value.is_string()) {
+    return written_bytes(value.get_ref<const std::string&>());
+  }
+  if (!value.is_structured()) {
+    return value.dump().size();
+  }
+  std::size_t bytes = value.empty() ? 2 : 1 + value.size();
+  if (value.is_array()) {
+    for (const Json& item : value) {
+      bytes += written_bytes(item);
+    }
+    return bytes;
+  }
+  for (const auto& [name, member] : value.items()) {
+    bytes += written_bytes(name) + 1 + written_bytes(member);
+  }
+  return bytes;
+}
+
 }  // namespace
+
+Status check_object_size(const Review& review, std::size_t bytes) {
+  // The old object is looked at only when that can change the answer.
+  const auto fits = [&review](std::size_t most, std::size_t growth, auto size) {
+    const std::size_t now = size(review.object);
+    return now <= most || now <= size(review.old_object) + growth;
+  };
+  const bool is_short =
+      bytes <= kMaxObjectBytes || fits(kMaxObjectBytes, kMaxGrowthBytes,
+                                       [](const Json& object) { return written_bytes(object); });
+  if (is_short && fits(kMaxObjectMemory, kMaxGrowthMemory, json_memory)) {
+    return {};
+  }
+  return fail(ErrorCode::kLimitExceeded, "the object is longer than 1 MiB, or has too many values");
+}
 
 std::string clip(std::string text, std::size_t limit) {
   if (text.size() > limit) {

@@ -12,9 +12,21 @@
 
 namespace assay::server {
 
-// Limit on the bytes of a review. A review of an update contains the object twice, but even two
-// ordinary objects are far smaller than this limit.
-inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
+// Limits on a review: its bytes, and the memory of its values (JsonLimits), which is what parsing
+// costs. A review of an update contains the object twice.
+inline constexpr std::size_t kMaxReviewBytes = 3U << 20;
+inline constexpr std::size_t kMaxReviewMemory = 9U << 20;
+
+// Limits on the object in a review, by the same measures. They are below half of those of a review,
+// so that an object that was let in can be updated also after its status has grown. Bytes are those
+// that the API server writes.
+inline constexpr std::size_t kMaxObjectBytes = 1U << 20;
+inline constexpr std::size_t kMaxObjectMemory = 3840U << 10;
+
+// By so much an update may extend an object beyond its limits. Whoever removes a finalizer adds an
+// entry to metadata.managedFields.
+inline constexpr std::size_t kMaxGrowthBytes = 4U << 10;
+inline constexpr std::size_t kMaxGrowthMemory = 32U << 10;
 
 // Limit on the bytes of a name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;
@@ -52,6 +64,10 @@ enum class ReviewSubject : std::uint8_t {
 // Parses a review. Errors: malformed-admission-review when the body is not an AdmissionReview of
 // version v1, or has no uid; the JSON errors.
 [[nodiscard]] Result<Review> parse_review(ByteView body);
+
+// Checks that the object is within its limits, or that the update extends it by no more than its
+// growth. `bytes` is the size of the whole review. Errors: limit-exceeded.
+[[nodiscard]] Status check_object_size(const Review& review, std::size_t bytes);
 
 // Returns true when the metadata of the object has an annotation with kAnnotationPrefix.
 [[nodiscard]] bool has_our_annotations(const Json& object);

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "schemas/core/json_foreign.h"
 #include "server/service/kubernetes/review.h"
 #include "tests/server/service/fixture.h"
 #include "tests/support/seed.h"
@@ -265,9 +266,27 @@ TEST_F(Admission, ReviewBeyondItsLimit_IsAnError) {
   std::string text = pod_review("acme/demo", "good").dump();
   text.resize(kMaxReviewBytes, ' ');
   EXPECT_TRUE(review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver"));
+  EXPECT_EQ(kMaxReviewBytes, std::size_t{3} << 20);
   text += ' ';
   EXPECT_EQ(::assay::test::code_of(
                 review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver")),
+            "limit-exceeded");
+}
+
+// Values cost more to read than bytes do.
+TEST_F(Admission, ReviewOfTooManyValues_IsAnError) {
+  store_good_model(manifest("good"));
+  Json large = pod_review("acme/demo", "good");
+  Json& fill = large["request"]["options"] = Json::array();
+  fill.insert(fill.end(), 36'000, Json::object({{"a", 1}}));
+  fill.push_back("");
+  const std::size_t spare = kMaxReviewMemory - json_memory(large);
+  ASSERT_LT(spare, std::size_t{1} << 20);
+  fill.back() = std::string(spare, 'x');
+  EXPECT_EQ(ask(large)["allowed"], true);
+  fill.back() = std::string(spare + 1, 'x');
+  EXPECT_EQ(::assay::test::code_of(review(*services_, AdmissionCall::kValidate,
+                                          as_bytes(large.dump()), "kube-apiserver")),
             "limit-exceeded");
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a pod after its creation, and to templates of pods.
+#include "schemas/core/json_foreign.h"
+#include "server/service/kubernetes/review.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {
@@ -18,6 +20,21 @@ class PodUpdate : public BindTest {
     Json review = update_review(created, with_debugger(object_of(created), image));
     review["request"]["subResource"] = "ephemeralcontainers";
     return review;
+  }
+  // The pod as it is when its status was written and a controller removes its finalizer.
+  static Json finalized(const Json& created) {
+    Json before = created;
+    Json& object = before["request"]["object"];
+    object["metadata"]["uid"] = "uid-1";
+    for (int i = 0; i < 256; ++i) {
+      object["status"]["containerStatuses"].push_back(
+          {{"name", "c" + std::to_string(i)}, {"imageID", std::string(500, 'i')}, {"ready", true}});
+    }
+    Json after = object;
+    after["metadata"]["finalizers"] = Json::array();
+    after["metadata"]["managedFields"].push_back(
+        {{"manager", "kube-controller-manager"}, {"time", std::string(300, 't')}});
+    return update_review(before, after);
   }
   const Json created_ = pod_review("uid-1", "acme/demo");
 };
@@ -79,6 +96,69 @@ TEST_F(PodUpdate, UpdateOfMetadataAlone_PassesBeyondTheLimits) {
       EXPECT_EQ(ask(update_review(review, after))["allowed"], false) << member << node;
     }
   }
+}
+
+bool is_too_long(const Json& response) {
+  return response["allowed"] == false &&
+         response.dump().find("limit-exceeded") != std::string::npos;
+}
+
+// The review with a variable of the container whose value is `fill`, `count` times.
+Json with_env(Json review, std::size_t count, const std::string& fill) {
+  Json& env = review["request"]["object"]["spec"]["containers"][0]["env"] = Json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    env.push_back({{"name", "V" + std::to_string(i)}, {"value", fill}});
+  }
+  return review;
+}
+
+TEST_F(PodUpdate, LongestPodThatIsLetIn_CanStillLoseItsFinalizers) {
+  Json created = created_;
+  created["request"]["object"]["metadata"]["finalizers"] = {"example.com/f"};
+  const auto spare = [](const Json& review) {
+    return kMaxObjectBytes - review["request"]["object"].dump().size();
+  };
+  const std::string fill(spare(with_env(created, 1, "")), 'x');
+  const Json longest = with_env(created, 1, fill);
+  EXPECT_FALSE(is_too_long(ask(longest)));
+  EXPECT_TRUE(is_too_long(ask(with_env(created, 1, fill + 'x'))));
+  EXPECT_EQ(ask(finalized(longest))["allowed"], true);
+  // The API server writes six bytes for each of these, which makes the review long.
+  Json escaped = with_env(created, 1, std::string(kMaxObjectBytes / 6, '<'));
+  escaped["request"]["options"] = std::string(kMaxObjectBytes, 'x');
+  EXPECT_TRUE(is_too_long(ask(escaped)));
+}
+
+TEST_F(PodUpdate, PodOfTheMostValuesThatIsLetIn_CanStillLoseItsFinalizers) {
+  const auto spare = [](const Json& review) {
+    return kMaxObjectMemory - json_memory(review["request"]["object"]);
+  };
+  Json created = created_;
+  created["request"]["object"]["metadata"]["finalizers"] = {"example.com/f"};
+  Json most = with_env(created, 6'500, "");
+  Json& value = most["request"]["object"]["spec"]["containers"][0]["env"][0]["value"];
+  ASSERT_LT(spare(most), 1U << 20);
+  value = std::string(spare(most), 'x');
+  EXPECT_FALSE(is_too_long(ask(most)));
+  EXPECT_EQ(ask(finalized(most))["allowed"], true);
+  value = value.get<std::string>() + 'x';
+  EXPECT_TRUE(is_too_long(ask(most)));
+}
+
+// Else a pod would grow until the reviews of its updates are too long.
+TEST_F(PodUpdate, GrowthBeyondTheLimits_IsRefusedButForWhatAControllerAdds) {
+  const Json before = with_env(created_, 1, std::string(kMaxObjectBytes, 'x'));
+  Json after = object_of(before);
+  const std::size_t old = after.dump().size();
+  Json& grown = after["metadata"]["managedFields"] = "";
+  grown = std::string(kMaxGrowthBytes - (after.dump().size() - old), 'm');
+  EXPECT_EQ(after.dump().size(), old + kMaxGrowthBytes);
+  EXPECT_EQ(ask(update_review(before, after))["allowed"], true);
+  grown = grown.get<std::string>() + 'm';
+  EXPECT_TRUE(is_too_long(ask(update_review(before, after))));
+  // From small to long is no way either.
+  EXPECT_TRUE(is_too_long(ask(update_review(created_, after))));
+  EXPECT_EQ(ask(update_review(before, object_of(created_)))["allowed"], true);
 }
 
 // Case 7: the change is judged, about the model that was admitted, and replaces what was judged.
