@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "schemas/tiles.h"
 #include "storage/inspect.h"
@@ -44,12 +45,13 @@ NodeRow node_row(const DocumentId& document) {
           .held_since = Timestamp(std::chrono::hours(1)),
           .expires_at = Timestamp(std::chrono::hours(9)),
           .revoked = Revocation{Timestamp(std::chrono::hours(2)), "sold"},
-          .devices = Json::array(),
+          .devices = Json::array({{{"kind", "gpu"}, {"name", "GPU-1"}}}),
           .enrolment = document,
-          .measured = std::nullopt,
+          .measured = NodeRow::Measured{document, Timestamp(std::chrono::hours(1)), "tdx",
+                                        "UpToDate", Anchor::root(digest_of("root")), true},
           .log_index = 0,
           .registration = "own",
-          .ended = std::nullopt};
+          .ended = Revocation{Timestamp(std::chrono::hours(3)), "moved"}};
 }
 
 JobRow job_row(int number, const DocumentId& report) {
@@ -62,10 +64,13 @@ JobRow job_row(int number, const DocumentId& report) {
           .created_by = "ci",
           .created_at = Timestamp(),
           .state = JobState::kDone,
+          .token = 3,
           .lease_expires_at = std::nullopt,
           .pending = Json(),
           .result = number % 2 == 0 ? "verified" : "mismatch",
+          .detail = {{"why", "x"}},
           .report = report,
+          .volume = "pv-1",
           .read_since = Timestamp(std::chrono::hours(number)),
           .finished_at = Timestamp(std::chrono::hours(number))};
 }
@@ -80,10 +85,11 @@ Status fill_nodes(Transaction& t) {
                          .uid = "uid-" + std::to_string(i),
                          .name_space = "prod",
                          .name = "pod",
-                         .nodes = {"gpu-1"},
+                         .nodes = {"gpu-1", "gpu-2"},
+                         .settled = "gpu-1",
                          .decision = "d0",
                          .models = {{ArtifactId(digest_of("artifact")), "m"}},
-                         .workload = Json::object(),
+                         .workload = {{"namespace", "prod"}},
                          .admitted_at = t.now()}));
   }
   ASSAY_TRY(t.put_outline(ArtifactId(digest_of("artifact")), id));
@@ -99,7 +105,12 @@ Status fill_nodes(Transaction& t) {
                          .appraisal = id,
                          .appraised_at = Timestamp(),
                          .tcb_status = "UpToDate",
-                         .anchor = std::nullopt});
+                         .anchor = Anchor::root(digest_of("root")),
+                         .marks = {{"tdx", 5}},
+                         .matched = {{"mrtd", {"own"}}},
+                         .boot = MeasuredBoot{.secure_boot = true},
+                         .valid_until = Timestamp(std::chrono::hours(9)),
+                         .look_at = Timestamp(std::chrono::hours(8))});
 }
 
 Status fill_trust(Transaction& t) {
@@ -190,22 +201,62 @@ std::string text_of(const DecisionRow& row) {
 std::string text_of(const EventRow& row) {
   return std::to_string(row.index) + encode(row.record).value_or("?");
 }
+std::string text_of(const Timestamp& time) { return to_rfc3339(time); }
+std::string text_of(const Json& json) { return json.dump(); }
+std::string text_of(const Revocation& one) { return to_rfc3339(one.at) + one.reason; }
+std::string text_of(const Anchor& anchor) { return anchor.text(); }
+std::string text_of(const MeasuredBoot& boot) { return to_json(boot).dump(); }
+std::string text_of(const KeyId& key) { return key.text(); }
+std::string text_of(const ArtifactId& artifact) { return artifact.text(); }
+std::string text_of(const DecidedModel& model) { return model.artifact.text() + model.name; }
+std::string text_of(bool flag) { return flag ? "yes" : "no"; }
+std::string text_of(const NodeRow::Measured& one) {
+  return one.appraisal.text() + to_rfc3339(one.appraised_at) + one.evidence_type + one.tcb_status +
+         one.anchor.text() + (one.anchor_is_vendor ? "+" : "-");
+}
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? "+" + text_of(*value) : "-";
+}
+// All columns of a row, in one line.
+template <typename... T>
+std::string columns(const T&... parts) {
+  return ((text_of(parts) + "|") + ...);
+}
+// A list inside a row.
+template <typename T>
+std::string joined(const std::vector<T>& list) {
+  std::string text;
+  for (const T& item : list) {
+    text += text_of(item) + ",";
+  }
+  return text;
+}
 std::string text_of(const NodeRow& row) {
-  return row.name + row.principal + row.key.text() + hex_encode(row.public_key) + row.platform +
-         to_rfc3339(row.expires_at) + (row.revoked ? row.revoked->reason : "") + row.registration;
+  return columns(row.name, row.principal, row.key, row.public_key, row.platform, row.enrolled_at,
+                 row.held_since, row.expires_at, row.revoked, row.devices, row.enrolment,
+                 row.measured, row.log_index, row.registration, row.ended, row.superseded.count,
+                 row.superseded.at, row.superseded.key);
 }
 std::string text_of(const JobRow& row) {
-  return row.id + row.artifact.text() + row.model_name + row.scope + row.node + row.location +
-         row.result + (row.report ? row.report->text() : "") +
-         (row.finished_at ? to_rfc3339(*row.finished_at) : "");
+  return columns(row.id, row.artifact, row.model_name, row.scope, row.node, row.location, row.pod,
+                 row.pod_volume, row.instance, row.subset, row.created_by, row.created_at,
+                 std::uint64_t{std::to_underlying(row.state)}, row.token, row.lease_expires_at,
+                 row.pending, row.result, row.detail, row.report, row.volume, row.read_since,
+                 row.worker_measured, row.device_attested, row.finished_at, row.log_index);
 }
 std::string text_of(const PodRow& row) {
-  return row.uid + row.name_space + row.name + row.nodes.at(0) + row.decision +
-         row.models.at(0).name + to_rfc3339(row.admitted_at);
+  return columns(row.cluster, row.uid, row.name_space, row.name, joined(row.nodes), row.settled,
+                 row.decision, joined(row.models), row.workload, row.admitted_at);
 }
-std::string text_of(const ClaimRow& row) { return row.name + row.uid + row.volume; }
+std::string text_of(const ClaimRow& row) {
+  return columns(row.cluster, row.name_space, row.name, row.uid, row.volume, row.since);
+}
 std::string text_of(const EvidenceRow& row) {
-  return row.subject + row.node + row.type + row.evidence.text() + row.tcb_status + row.error;
+  return columns(row.subject, row.node, row.type, row.evidence, row.expected, row.platform,
+                 row.policy, row.error, row.appraisal, row.appraised_at, row.tcb_status, row.anchor,
+                 row.anchor_is_vendor, row.marks, row.stage, row.matched, row.boot, row.valid_until,
+                 row.look_at);
 }
 template <typename T>
 std::string text_of(const std::vector<T>& list) {
@@ -265,6 +316,7 @@ void ask_rows(Snapshot& view, Asker& asker) {
     asker.note("pod " + number, view.pod("kube", "uid-" + number));
     asker.note("claim " + number, view.claim("kube", "prod", "claim-" + number));
   }
+  asker.note("pods", view.pods({}, 100));
   asker.note("node", view.node("gpu-1"));
   asker.note("owner", view.key_owner(TestSigner(7).key_id()));
   asker.note("outline", view.outline(ArtifactId(digest_of("artifact"))));
