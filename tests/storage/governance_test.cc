@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of trust and policy that somebody changed: refused at the start, without effect meanwhile.
+#include <atomic>
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "schemas/core/merkle.h"
 #include "storage/anchor.h"
@@ -57,6 +59,57 @@ TEST_F(GovernanceTest, Untouched_OpensAndIsAsItWas) {
   EXPECT_EQ(view->registrations()->size(), 1U);
   EXPECT_EQ(view->active_policies()->size(), 1U);
   EXPECT_EQ(*view->epochs(), (Epochs{{1, 1}, 1}));
+}
+
+// Steps of SQLite's virtual machine in all statements of connections that are opened while this
+// lives: what they read and write, whatever the machine.
+class CountedSteps {
+ public:
+  CountedSteps() {
+    steps_ = 0;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(&watch));
+  }
+  CountedSteps(const CountedSteps&) = delete;
+  CountedSteps& operator=(const CountedSteps&) = delete;
+  ~CountedSteps() { sqlite3_reset_auto_extension(); }
+  [[nodiscard]] std::uint64_t count() const { return steps_; }
+
+ private:
+  static int watch(sqlite3* database, char** /*message*/, const void* /*api*/) {
+    return sqlite3_trace_v2(database, SQLITE_TRACE_PROFILE, &add, nullptr);
+  }
+  static int add(unsigned /*event*/, void* /*context*/, void* statement, void* /*nanoseconds*/) {
+    steps_ += static_cast<std::uint64_t>(
+        sqlite3_stmt_status(static_cast<sqlite3_stmt*>(statement), SQLITE_STMTSTATUS_VM_STEP, 1));
+    return 0;
+  }
+  static inline std::atomic<std::uint64_t> steps_ = 0;
+};
+
+// The start follows the chain of trust and reads no other records. Its inclusion proofs grow by a
+// node when the log doubles.
+TEST_F(GovernanceTest, Start_DoesNotReadTheRestOfTheLog) {
+  const auto steps_of_a_start = [this] {
+    const CountedSteps steps;
+    EXPECT_TRUE(open());
+    return steps.count();
+  };
+  const auto grow = [this](int from, int to) {
+    const auto done = open().value()->write([&](Transaction& t) -> Status {
+      for (int i = from; i < to; ++i) {
+        ASSAY_TRY(put(t, make_decision("d" + std::to_string(i))));
+        ASSAY_TRY(put(t, make_statement("acme/" + std::to_string(i))));
+      }
+      return {};
+    });
+    ASSERT_TRUE(done) << to_string(done.error());
+  };
+  grow(0, 50);
+  const std::uint64_t few = steps_of_a_start();
+  grow(50, 1000);
+  const std::uint64_t many = steps_of_a_start();
+  EXPECT_GT(few, 100U) << "nothing was counted";
+  EXPECT_LT(many, few + 1000) << "20 times the records: " << few << " steps before";
 }
 
 TEST_F(GovernanceTest, RowsChangedWhileStopped_RefuseTheStart) {
