@@ -4,6 +4,7 @@
 #include "worker/instances/connection.h"
 
 #include "tests/support/vectors.h"
+#include "tests/worker/instances/fake_proc.h"
 #include "tests/worker/instances/owner_end.h"
 
 namespace assay::worker {
@@ -11,6 +12,7 @@ namespace {
 
 using assay::test::code_of;
 using test::Agent;
+using test::FakeProc;
 using test::host_registration;
 using test::memory_file;
 using test::open_descriptors;
@@ -76,6 +78,38 @@ TEST(Connection, SameRankTwice_IsRefusedWhileTheFirstLives) {
   OwnerEnd third(agent);
   EXPECT_EQ(third.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
   EXPECT_FALSE(is_whole(agent.registry.find("", "a")));
+}
+
+// Pods do not share names: what one registers takes nothing from another, and adds nothing to it.
+TEST(Connection, SameInstanceInTwoPods_IsTwo) {
+  const std::string id(64, 'c');
+  const FakeProc proc("0::/kubepods/poduid-1/" + id + "\n");
+  Agent agent({}, {{}, proc.path()});
+  const Descriptor file = memory_file(64);
+  OwnerEnd first(agent);
+  ASSERT_EQ(first.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
+  {
+    OwnerEnd again(agent);
+    EXPECT_EQ(again.enter(host_registration(1, "a", 0, 2), {file.get()}),
+              "refused already-registered");
+  }
+  proc.set_groups("0::/kubepods/poduid-2/" + id + "\n");
+  OwnerEnd rank_of_another(agent);
+  ASSERT_EQ(rank_of_another.enter(host_registration(1, "a", 1, 2), {file.get()}), "registered");
+  EXPECT_FALSE(is_whole(agent.registry.find("uid-1", "a")));
+  EXPECT_FALSE(is_whole(agent.registry.find("uid-2", "a")));
+  OwnerEnd same_rank(agent);
+  ASSERT_EQ(same_rank.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
+  ASSERT_EQ(agent.registry.find("uid-1", "a").size(), 1U);
+  EXPECT_EQ(agent.registry.find("uid-1", "a")[0]->peer().pod, "uid-1");
+  EXPECT_TRUE(is_whole(agent.registry.find("uid-2", "a")));
+  for (const auto& owner : agent.registry.find("uid-2", "a")) {
+    EXPECT_EQ(owner->peer().pod, "uid-2");
+  }
+  EXPECT_TRUE(agent.registry.find("", "a").empty());
+  same_rank.hang_up();
+  EXPECT_EQ(agent.registry.find("uid-1", "a").size(), 1U);
+  EXPECT_EQ(agent.registry.find("uid-2", "a").size(), 1U);
 }
 
 // A server that starts again: its registration may be read before the end of the one before.

@@ -7,40 +7,23 @@
 #include <functional>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include "tests/support/vectors.h"
+#include "tests/worker/instances/fake_proc.h"
 #include "tests/worker/instances/support.h"
 
 namespace assay::worker {
 namespace {
 
 using assay::test::code_of;
+using test::FakeProc;
 using test::socket_pair;
 
 const std::string kId(64, 'c');
-
-// A directory in the place of /proc, with the files of this process.
-class FakeProc {
- public:
-  explicit FakeProc(const std::string& groups, const std::string& stat = "1 (x) S 1") {
-    const auto own = dir_ / std::to_string(::getpid());
-    std::filesystem::create_directories(own);
-    std::ofstream(own / "cgroup") << groups;
-    std::ofstream(own / "stat") << stat;
-  }
-  ~FakeProc() { std::filesystem::remove_all(dir_); }
-  FakeProc(const FakeProc&) = delete;
-  FakeProc& operator=(const FakeProc&) = delete;
-  [[nodiscard]] std::string path() const { return dir_; }
-
- private:
-  std::filesystem::path dir_ =
-      std::filesystem::temp_directory_path() /
-      ("assay-proc-" + std::to_string(::getpid()) + std::to_string(++made_));
-  static inline int made_ = 0;
-};
 
 TEST(Peer, ProcessOfAPod_IsItsPod) {
   const FakeProc proc("0::/kubepods/podabc-1/" + kId + "\n");
@@ -81,6 +64,29 @@ TEST(Peer, ByCredentials_NeedsTheStartTime) {
   EXPECT_EQ(
       code_of(identify_peer(own.get(), {{::getuid()}, proc.path(), PeerLookup::kCredentials})),
       "forbidden");
+}
+
+// Between the two looks at its start time its number went to another process: the first look reads
+// from a pipe, which gives its text when the file for the second one is in its place.
+TEST(Peer, ByCredentials_ANumberThatPassedOn_IsRefused) {
+  const auto stat = [](int started) {
+    return "1 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 " + std::to_string(started);
+  };
+  for (const int later : {7, 8}) {
+    const FakeProc proc("0::/kubepods/podabc-1/" + kId + "\n", stat(7));
+    const std::filesystem::path file = proc.file("stat");
+    std::filesystem::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    const std::jthread writer([&] {
+      std::ofstream first(file);
+      first << stat(7) << std::flush;
+      std::filesystem::remove(file);
+      std::ofstream(file) << stat(later);
+    });
+    const auto [own, other] = socket_pair();
+    const auto peer = identify_peer(own.get(), {{}, proc.path(), PeerLookup::kCredentials});
+    EXPECT_EQ(code_of(peer), later == 7 ? "ok" : "forbidden");
+  }
 }
 
 TEST(Peer, ProcThatIsNotThere_IsRefused) {
