@@ -100,12 +100,10 @@ Result<TrustAnchor> choose_anchor(const Collateral& texts, std::span<const Bytes
 
 }  // namespace
 
-TdxCollateralSet::TdxCollateralSet(Json bundle, tdx::AuthenticatedCollateral collateral)
-    : bundle_(std::move(bundle)), collateral_(std::move(collateral)) {
-  if (const auto texts = tdx::collateral_from_json(bundle_)) {
-    parts_ = parts_of(*texts, collateral_);
-  }
-}
+TdxCollateralSet::TdxCollateralSet(const Collateral& texts, tdx::AuthenticatedCollateral collateral)
+    : bundle_(to_json(texts)),
+      collateral_(std::move(collateral)),
+      parts_(parts_of(texts, collateral_)) {}
 
 std::size_t TdxCollateralSet::memory_bytes() const {
   std::size_t text = 0;
@@ -126,7 +124,7 @@ Result<CollateralSetPtr> authenticate_tdx(const Json& bundle,
     return fail(ErrorCode::kCollateralRefused,
                 code(why) + ": " + std::string(tdx::meaning(why.error)), "/collateral");
   }
-  return std::make_shared<const TdxCollateralSet>(to_json(texts), std::move(*collateral));
+  return std::make_shared<const TdxCollateralSet>(texts, std::move(*collateral));
 }
 
 std::vector<std::string> tdx_collateral_names(std::string_view family, std::string_view ca,

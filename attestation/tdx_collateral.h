@@ -14,7 +14,8 @@ namespace assay::attestation {
 // A bundle of tdx/collateral.h with the names of its parts.
 class TdxCollateralSet final : public CollateralSet {
  public:
-  TdxCollateralSet(Json bundle, tdx::AuthenticatedCollateral collateral);
+  // `collateral` is what `texts` were authenticated to.
+  TdxCollateralSet(const tdx::Collateral& texts, tdx::AuthenticatedCollateral collateral);
 
   [[nodiscard]] std::string_view type() const override { return kTdxEvidence; }
   [[nodiscard]] const Json& bundle() const override { return bundle_; }

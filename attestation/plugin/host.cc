@@ -26,10 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 static_assert(kHostSocket == kFirstChildDescriptor && kHostPlugin == kFirstChildDescriptor + 1);
 
-// How much longer than the deadline an answer is waited for. The host ends the process at the
-// deadline; a host that does not is broken itself.
-constexpr std::chrono::milliseconds kGrace{5'000};
-
 std::unexpected<Error> failed(std::string why) {
   return fail(ErrorCode::kVerifierFailed, std::move(why));
 }
@@ -182,7 +178,7 @@ class ProcessHost final : public Host {
     const auto deadline = Clock::now() + options_.deadline;
     ASSAY_ASSIGN(const std::uint64_t process, send(request.get(), writing.get()));
     (void)writing.close();
-    const Arrived arrived = read_answer(reading.get(), deadline + kGrace);
+    const Arrived arrived = read_answer(reading.get(), deadline + options_.grace);
     if (!arrived.in_time) {
       abandon(process);
       return failed("the plug-in did not answer in time, and its host did not end it");
@@ -227,7 +223,7 @@ class ProcessHost final : public Host {
       if (send_call(running_->socket.get(), message, {request, pipe})) {
         return running_->number;
       }
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETOOMANYREFS) {
+      if (errno == EAGAIN || errno == ETOOMANYREFS) {
         return unavailable("the host of the plug-in has too many calls waiting");
       }
       running_.reset();  // it has ended

@@ -16,7 +16,10 @@ namespace assay::attestation::plugin {
 struct HostOptions {
   std::string program;                        // path of assay-verifier-host
   std::chrono::milliseconds deadline{2'000};  // of one call; then its process is killed
-  std::size_t max_calls = 8;                  // at a time; another one is turned away
+  // How much longer than the deadline an answer is waited for. The host ends the process at the
+  // deadline; a host that does not is broken itself.
+  std::chrono::milliseconds grace{5'000};
+  std::size_t max_calls = 8;  // at a time; another one is turned away
   // The calls under way, which several hosts may count together; null: each counts its own.
   std::shared_ptr<std::atomic<std::size_t>> under_way = nullptr;
 };

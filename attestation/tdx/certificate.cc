@@ -9,6 +9,7 @@
 #include <openssl/provider.h>
 #include <openssl/x509v3.h>
 
+#include "attestation/crypto/no_memory.h"
 #include "attestation/tdx/ecdsa.h"
 #include "schemas/core/sha.h"
 
@@ -69,13 +70,20 @@ std::optional<std::string> common_name_of(const X509_NAME* subject) {
   return name;
 }
 
-// RFC 5280 section 4.2: what is critical must be understood. The SGX extension, read by its own
-// parser, is not critical on current chains but was on old ones.
+// Whether this folder does what the extension demands. OpenSSL knows more of them, such as name
+// constraints, which nothing here enforces. The SGX extension, read by its own parser, is not
+// critical on current chains but was on old ones.
+bool is_understood(X509_EXTENSION* extension) {
+  const int kind = OBJ_obj2nid(X509_EXTENSION_get_object(extension));
+  return kind == NID_basic_constraints || kind == NID_key_usage ||
+         kind == NID_authority_key_identifier || is_sgx_extension(extension);
+}
+
+// RFC 5280 section 4.2: what is critical must be understood.
 bool has_unknown_critical(const X509* x509) {
   for (int i = 0; i < X509_get_ext_count(x509); ++i) {
     X509_EXTENSION* extension = X509_get_ext(x509, i);
-    if (X509_EXTENSION_get_critical(extension) != 0 && X509_supported_extension(extension) == 0 &&
-        !is_sgx_extension(extension)) {
+    if (X509_EXTENSION_get_critical(extension) != 0 && !is_understood(extension)) {
       return true;
     }
   }
@@ -154,7 +162,7 @@ CertificatePtr find_known(std::span<const CertificatePtr> known, const Bytes& de
 OSSL_LIB_CTX* without_decoders() {
   static OSSL_LIB_CTX* const kContext = [] {
     OSSL_LIB_CTX* made = OSSL_LIB_CTX_new();
-    if (made != nullptr && OSSL_PROVIDER_load(made, "null") == nullptr) {
+    if (ASSAY_NO_MEMORY(made != nullptr && OSSL_PROVIDER_load(made, "null") == nullptr)) {
       OSSL_LIB_CTX_free(made);
       made = nullptr;
     }
@@ -191,8 +199,11 @@ PkeyHandle key_of(const X509* x509) {
   }
   unsigned char* der = nullptr;
   const int size = i2d_X509_PUBKEY(info, &der);
+  if (ASSAY_NO_MEMORY(size <= 0)) {
+    return nullptr;
+  }
   const unsigned char* next = der;
-  PkeyHandle key(size > 0 ? d2i_PUBKEY(nullptr, &next, size) : nullptr);
+  PkeyHandle key(d2i_PUBKEY(nullptr, &next, size));
   OPENSSL_free(der);
   return key;
 }
@@ -251,9 +262,11 @@ CertificatePtr parse_certificate(ByteView der) {
   const ErrorQueueGuard guard;
   const unsigned char* next = der.data();
   X509* made = X509_new_ex(without_decoders(), nullptr);
+  if (ASSAY_NO_MEMORY(made == nullptr)) {
+    return nullptr;
+  }
   // Frees `made` and clears the pointer when it fails.
-  X509Handle x509(made != nullptr ? d2i_X509(&made, &next, static_cast<long>(der.size()))
-                                  : nullptr);
+  X509Handle x509(d2i_X509(&made, &next, static_cast<long>(der.size())));
   if (x509 == nullptr || next != der.data() + der.size() ||
       X509_get_version(x509.get()) != kVersion3) {
     return nullptr;

@@ -3,8 +3,6 @@
 // never added to an offset, so nothing can overflow. A read that does not fit consumes nothing.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -47,16 +45,6 @@ class Cursor {
       value = (value << 8) | (*bytes)[i];
     }
     return value;
-  }
-
-  // Copies the next N bytes into `out`. Returns false and consumes nothing when fewer bytes remain.
-  template <std::size_t N>
-  [[nodiscard]] bool copy(std::array<std::uint8_t, N>& out) {
-    const auto bytes = take(N);
-    if (bytes) {
-      std::copy(bytes->begin(), bytes->end(), out.begin());
-    }
-    return bytes.has_value();
   }
 
  private:

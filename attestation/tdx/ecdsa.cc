@@ -9,6 +9,7 @@
 #include <openssl/obj_mac.h>
 
 #include "attestation/crypto/ecdsa_signature.h"
+#include "attestation/crypto/no_memory.h"
 
 namespace assay::attestation::tdx {
 PkeyHandle import_p256(ByteView point) {
@@ -24,9 +25,11 @@ PkeyHandle import_p256(ByteView point) {
       OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, encoded.data(), encoded.size()),
       OSSL_PARAM_construct_end()};
   const PkeyContextHandle context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  if (ASSAY_NO_MEMORY(context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1)) {
+    return nullptr;
+  }
   EVP_PKEY* key = nullptr;
-  if (context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
-      EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY,
+  if (EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY,
                         const_cast<OSSL_PARAM*>(parameters.data())) != 1) {
     return nullptr;
   }
@@ -43,10 +46,15 @@ bool verify_der(EVP_PKEY* key, ByteView message, ByteView signature) {
     return false;
   }
   const DigestContextHandle context(EVP_MD_CTX_new());
-  return context != nullptr &&
-         EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key,
-                                 nullptr) == 1 &&
-         EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return false;
+  }
+  const int begun =
+      EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key, nullptr);
+  if (ASSAY_NO_MEMORY(begun != 1)) {
+    return false;
+  }
+  return EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
                           message.size()) == 1;
 }
 

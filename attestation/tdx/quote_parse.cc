@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "attestation/tdx/cursor.h"
 
@@ -103,45 +104,59 @@ Checked<BodyType> read_descriptor(Cursor& cursor, std::size_t quote_size) {
   return static_cast<BodyType>(*type);
 }
 
-// The caller has checked the size of `body` against `type`.
-bool read_report(ByteView body, BodyType type, TdReport& out) {
-  Cursor cursor(body);
-  bool ok = cursor.copy(out.tee_tcb_svn) && cursor.copy(out.mrseam) &&
-            cursor.copy(out.mrsignerseam) && cursor.copy(out.seamattributes) &&
-            cursor.copy(out.tdattributes) && cursor.copy(out.xfam) && cursor.copy(out.mrtd) &&
-            cursor.copy(out.mrconfigid) && cursor.copy(out.mrowner) &&
-            cursor.copy(out.mrownerconfig);
-  for (Measurement& rtmr : out.rtmr) {
-    ok = ok && cursor.copy(rtmr);
-  }
-  ok = ok && cursor.copy(out.report_data);
-  if (type != BodyType::kTd10) {
-    ok = ok && cursor.copy(out.tee_tcb_svn2) && cursor.copy(out.mrservicetd);
-  }
-  if (type == BodyType::kTd15Ex) {
-    // vmid 1, td_id 32, devinfo 48; then the launch-time service TD; attributes 8, cpusvn 16,
-    // tee_tcb_svn 16, fmspc 12; then the current service TD and its attributes 8.
-    ok = ok && cursor.take(1 + 32 + 48) && cursor.copy(out.init_servicetd_hash) &&
-         cursor.take(8 + 16 + 16 + 12) && cursor.copy(out.current_servicetd_hash) && cursor.take(8);
-  }
-  return ok && cursor.remaining() == 0;
+// A field of a structure of fixed size. The compiler checks that it lies inside.
+template <std::size_t Offset, std::size_t Size, std::size_t N>
+void read_at(std::span<const std::uint8_t, Size> from, std::array<std::uint8_t, N>& out) {
+  std::ranges::copy(from.template subspan<Offset, N>(), out.begin());
 }
 
-// SGX report body, 384 bytes: cpusvn 16, miscselect 4, reserved 28, attributes 16, mrenclave 32,
-// reserved 32, mrsigner 32, reserved 96, isvprodid 2, isvsvn 2, reserved 60, report data 64.
-bool read_qe_report(ByteView bytes, QeReport& out) {
-  Cursor cursor(bytes);
-  const bool identity = cursor.take(16) && cursor.copy(out.miscselect) && cursor.take(28) &&
-                        cursor.copy(out.attributes) && cursor.take(32 + 32) &&
-                        cursor.copy(out.mrsigner) && cursor.take(96);
-  const auto isvprodid = cursor.u16();
-  const auto isvsvn = cursor.u16();
-  if (!identity || !isvprodid || !isvsvn || !cursor.take(60) || !cursor.copy(out.report_data)) {
-    return false;
+template <std::size_t Offset, std::size_t Size>
+std::uint16_t u16_at(std::span<const std::uint8_t, Size> from) {
+  const auto bytes = from.template subspan<Offset, 2>();
+  return static_cast<std::uint16_t>(bytes[0] | (bytes[1] << 8));
+}
+
+// Of any type; `body` has the size of that type.
+void read_report(ByteView body, BodyType type, TdReport& out) {
+  const auto td10 = body.first<kTd10Bytes>();
+  read_at<0>(td10, out.tee_tcb_svn);
+  read_at<16>(td10, out.mrseam);
+  read_at<64>(td10, out.mrsignerseam);
+  read_at<112>(td10, out.seamattributes);
+  read_at<120>(td10, out.tdattributes);
+  read_at<128>(td10, out.xfam);
+  read_at<136>(td10, out.mrtd);
+  read_at<184>(td10, out.mrconfigid);
+  read_at<232>(td10, out.mrowner);
+  read_at<280>(td10, out.mrownerconfig);
+  read_at<328>(td10, out.rtmr[0]);
+  read_at<376>(td10, out.rtmr[1]);
+  read_at<424>(td10, out.rtmr[2]);
+  read_at<472>(td10, out.rtmr[3]);
+  read_at<520>(td10, out.report_data);
+  if (type == BodyType::kTd10) {
+    return;
   }
-  out.isvprodid = *isvprodid;
-  out.isvsvn = *isvsvn;
-  return cursor.remaining() == 0;
+  const auto td15 = body.first<kTd15Bytes>();
+  read_at<584>(td15, out.tee_tcb_svn2);
+  read_at<600>(td15, out.mrservicetd);
+  if (type == BodyType::kTd15Ex) {
+    const auto extended = body.first<kTd15ExBytes>();
+    read_at<729>(extended, out.init_servicetd_hash);
+    read_at<829>(extended, out.current_servicetd_hash);
+  }
+}
+
+// The body of an SGX report.
+QeReport read_qe_report(std::span<const std::uint8_t, kQeReportBytes> bytes) {
+  QeReport report;
+  read_at<16>(bytes, report.miscselect);
+  read_at<48>(bytes, report.attributes);
+  read_at<128>(bytes, report.mrsigner);
+  report.isvprodid = u16_at<256>(bytes);
+  report.isvsvn = u16_at<258>(bytes);
+  read_at<320>(bytes, report.report_data);
+  return report;
 }
 
 // Signature data, the same in both versions. Type 6 certification data holds the QE report and,
@@ -180,9 +195,7 @@ Outcome read_signature_data(ByteView data, QuoteView& out) {
     return reject(TdxError::kCertDataSizeInner, decimal(cursor.remaining()), decimal(inner_size));
   }
   out.pck_chain = cursor.rest();
-  if (!read_qe_report(out.qe_report_bytes, out.qe_report)) {
-    return reject(TdxError::kSigDataTooShort, "an SGX report");
-  }
+  out.qe_report = read_qe_report(out.qe_report_bytes.first<kQeReportBytes>());
   return {};
 }
 
@@ -211,9 +224,10 @@ Checked<QuoteView> parse_quote(ByteView bytes) {
   const std::size_t signed_size = bytes.size() - cursor.remaining() + size;
   const auto body = cursor.take(size);
   const auto signature_size = cursor.u32();
-  if (!body || !signature_size || !read_report(*body, quote.body_type, quote.report)) {
+  if (!body || !signature_size) {
     return truncated(signed_size + 4, bytes.size());
   }
+  read_report(*body, quote.body_type, quote.report);
   quote.signed_part = bytes.first(signed_size);
   const auto signature_data = cursor.take(*signature_size);
   if (!signature_data) {

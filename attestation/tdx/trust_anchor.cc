@@ -5,6 +5,7 @@
 
 #include <openssl/x509v3.h>
 
+#include "attestation/crypto/no_memory.h"
 #include "attestation/tdx/certificate.h"
 #include "attestation/tdx/ecdsa.h"
 #include "schemas/core/sha.h"
@@ -45,7 +46,10 @@ Result<TrustAnchor> TrustAnchor::from_der(ByteView der) {
   }
   const unsigned char* next = der.data();
   const X509Handle x509(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
-  if (x509 == nullptr || !is_p256(certificate->key()) || X509_check_ca(x509.get()) != 1 ||
+  if (ASSAY_NO_MEMORY(x509 == nullptr)) {  // it was parsed above
+    return fail(ErrorCode::kInternal, "no memory for a trust anchor");
+  }
+  if (!is_p256(certificate->key()) || X509_check_ca(x509.get()) != 1 ||
       X509_verify(x509.get(), certificate->key()) != 1) {
     return fail(ErrorCode::kUnsupportedKey,
                 "a trust anchor is a self-signed CA certificate with a P-256 key");

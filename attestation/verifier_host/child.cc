@@ -44,7 +44,7 @@ bool keep_descriptors(int socket, int plugin) {
     return false;
   }
   const int own = ::open(kPluginName, O_RDONLY | O_CLOEXEC);
-  return own >= 0 && (own == kOwnPlugin || ::dup2(own, kOwnPlugin) >= 0) &&
+  return own >= 0 && ::dup2(own, kOwnPlugin) >= 0 &&
          ::syscall(SYS_close_range, kOwnPlugin + 1, ~0U, 0) == 0;
 }
 

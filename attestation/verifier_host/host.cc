@@ -64,12 +64,11 @@ class Host {
     if (!fork_spare()) {
       return kLost;
     }
-    while (true) {
-      const int status = turn();
-      if (status >= 0) {
-        return status;  // children end with this process
-      }
+    int status = -1;
+    while (status < 0) {
+      status = turn();
     }
+    return status;  // children end with this process
   }
 
  private:
@@ -124,7 +123,7 @@ class Host {
     if (ended != 0) {
       siginfo_t end{};
       (void)::waitid(P_PID, static_cast<id_t>(child.pid), &end, WEXITED);
-      loads_ = loads_ && child.ready;
+      loads_ &= child.ready;
       if (child.called) {  // a child that ends without a call would only do so again
         refill_at_ = Clock::now();
       }
@@ -225,15 +224,17 @@ class Host {
       return size < 0 && (errno == EAGAIN || errno == EINTR);
     }
     const cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    if (head == nullptr || head->cmsg_type != SCM_RIGHTS ||
-        head->cmsg_len != CMSG_LEN(2 * sizeof(int))) {
+    if (head == nullptr || head->cmsg_type != SCM_RIGHTS) {
       return true;
     }
-    std::array<int, 2> numbers{};
-    std::memcpy(numbers.data(), CMSG_DATA(head), sizeof numbers);
+    // One alone arrives where this process may not have another. It is closed then, too.
+    std::array<int, 2> numbers = {-1, -1};
+    std::memcpy(numbers.data(), CMSG_DATA(head),
+                std::min(sizeof numbers, head->cmsg_len - CMSG_LEN(0)));
     taken.request = Descriptor(numbers[0]);
     taken.pipe = Descriptor(numbers[1]);
-    if (size == sizeof taken.message && taken.message.version == plugin::kWireVersion) {
+    if (taken.pipe && size == sizeof taken.message &&
+        taken.message.version == plugin::kWireVersion) {
       call = std::move(taken);
     }
     return true;

@@ -4,6 +4,7 @@
 // instead, and the handler answers in its place.
 #include "attestation/verifier_host/sandbox.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -127,16 +128,24 @@ extern "C" void on_trap(int /*signal*/, siginfo_t* info, void* raw) {
   answer(*context, result);
 }
 
-bool limit(int what, rlim_t value) {
-  const rlimit both{value, value};
-  return ::setrlimit(static_cast<__rlimit_resource_t>(what), &both) == 0;
-}
+struct Limit {
+  __rlimit_resource_t what;
+  rlim_t value;
+};
 
 bool set_limits(std::uint32_t cpu_seconds) {
-  return limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0) &&
-         limit(RLIMIT_MEMLOCK, 0) && limit(RLIMIT_MSGQUEUE, 0) &&
-         limit(RLIMIT_NOFILE, kDescriptors) && limit(RLIMIT_AS, kMemoryBytes) &&
-         limit(RLIMIT_CPU, cpu_seconds);
+  const auto limits = std::to_array<Limit>({{RLIMIT_CORE, 0},
+                                            {RLIMIT_FSIZE, 0},
+                                            {RLIMIT_NPROC, 0},
+                                            {RLIMIT_MEMLOCK, 0},
+                                            {RLIMIT_MSGQUEUE, 0},
+                                            {RLIMIT_NOFILE, kDescriptors},
+                                            {RLIMIT_AS, kMemoryBytes},
+                                            {RLIMIT_CPU, cpu_seconds}});
+  return std::ranges::all_of(limits, [](const Limit& limit) {
+    const rlimit both{limit.value, limit.value};
+    return ::setrlimit(limit.what, &both) == 0;
+  });
 }
 
 bool catch_traps() {

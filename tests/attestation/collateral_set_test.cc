@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attestation/tdx_evidence.h"
 #include "schemas/core/sha.h"
 #include "tests/attestation/evidence.h"
 #include "tests/attestation/tdx/shared_vectors.h"
@@ -151,6 +152,76 @@ TEST(CollateralSet, EvidenceUnderASet_IsJudgedAsWithItsOwn) {
   EXPECT_TRUE(under.accepted) << under.error;
   EXPECT_EQ(under.result, own.result);
   EXPECT_EQ(under.collateral, set->digest());
+}
+
+// A set, evidence and an appraisal of different types decide nothing together.
+TEST(CollateralSet, OfAnotherTypeOrMediaType_DecidesNothing) {
+  const auto set = set_of(evidence_spec());
+  const auto code_of = [&](const char* type, const char* media_type, const char* appraised_type) {
+    Evidence evidence = valid_evidence();
+    evidence.type = type;
+    evidence.media_type = media_type;
+    Appraisal appraisal = valid_appraisal();
+    appraisal.evidence_type = appraised_type;
+    const auto appraised = appraise_in(*set, evidence, appraisal);
+    return appraised ? std::string(appraised->accepted ? "accepted" : "refused")
+                     : std::string(info(appraised.error().code).code);
+  };
+  const std::string media_type_of_tdx(kTdxMediaType);
+  EXPECT_EQ(code_of("tdx", "", "tdx"), "accepted");
+  EXPECT_EQ(code_of("tdx", media_type_of_tdx.c_str(), "tdx"), "accepted");
+  EXPECT_EQ(code_of("tdx", "application/vnd.example", "tdx"), "evidence-type-unknown");
+  EXPECT_EQ(code_of("other", "", "tdx"), "evidence-type-unknown");
+  EXPECT_EQ(code_of("tdx", "", "other"), "evidence-type-unknown");
+  EXPECT_EQ(code_of("other", "", "other"), "evidence-type-unknown");
+}
+
+// Says that it is collateral of TDX, and is not what this program authenticated.
+class ForgedSet final : public CollateralSet {
+ public:
+  explicit ForgedSet(const CollateralSet& of) : of_(of) {}
+  [[nodiscard]] std::string_view type() const override { return of_.type(); }
+  [[nodiscard]] const Json& bundle() const override { return of_.bundle(); }
+  [[nodiscard]] const Digest& digest() const override { return of_.digest(); }
+  [[nodiscard]] const Digest& anchor() const override { return of_.anchor(); }
+  [[nodiscard]] bool anchor_is_vendor() const override { return true; }
+  [[nodiscard]] Timestamp valid_from() const override { return of_.valid_from(); }
+  [[nodiscard]] Timestamp valid_until() const override { return of_.valid_until(); }
+  [[nodiscard]] const std::vector<CollateralPart>& parts() const override { return of_.parts(); }
+  [[nodiscard]] std::size_t memory_bytes() const override { return of_.memory_bytes(); }
+
+ private:
+  const CollateralSet& of_;
+};
+
+TEST(CollateralSet, OfAnotherClass_DecidesNothing) {
+  const auto set = set_of(evidence_spec());
+  EXPECT_EQ(appraise_in(ForgedSet(*set), valid_evidence(), valid_appraisal()).error().code,
+            ErrorCode::kInternal);
+}
+
+TEST(CollateralSet, Members_AreThoseOfThePart) {
+  const auto set = set_of(evidence_spec());
+  Json all = Json::object();
+  for (const CollateralPart& entry : set->parts()) {
+    all.update(members_of(*set, entry));
+  }
+  EXPECT_EQ(all, set->bundle());
+  EXPECT_EQ(members_of(*set, part(*set, "root-crl")),
+            Json({{"root_ca_crl", set->bundle()["root_ca_crl"]}}));
+  EXPECT_GT(set->memory_bytes(), set->bundle().dump().size());
+}
+
+// The chain says under which anchor to look; without one, it is the vendor's.
+TEST(CollateralSet, WithoutAChain_IsNotUnderAnyAnchor) {
+  for (const char* chain : {"", "none", "\n"}) {
+    Json bundle = valid_evidence().collateral;
+    bundle["tcb_info_issuer_chain"] = chain;
+    const auto refused =
+        authenticate_collateral("tdx", bundle, valid_appraisal().dangerous_anchors);
+    EXPECT_EQ(refused.error().code, ErrorCode::kCollateralRefused);
+    EXPECT_TRUE(refused.error().detail.starts_with("ROOT_CRL_SIGNATURE")) << refused.error().detail;
+  }
 }
 
 TEST(CollateralSet, OfAnAnchorThatIsNotAccepted_Refuses) {

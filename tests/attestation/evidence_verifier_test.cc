@@ -184,6 +184,20 @@ void set_level(tdx::SimulationSpec& spec, const char* status) {
   spec.tcb_info["tcbLevels"][0]["tcbStatus"] = status;
 }
 
+// A report that can name service TDs.
+void make_extended(tdx::SimulationSpec& spec) {
+  spec.quote.version = 5;
+  spec.quote.body_type = tdx::BodyType::kTd15Ex;
+}
+
+// One of its three places.
+template <tdx::Measurement tdx::TdReport::* Member>
+void allow_service_td(tdx::SimulationSpec& spec, Appraisal& appraisal) {
+  make_extended(spec);
+  (spec.quote.report.*Member)[47] = 1;
+  appraisal.policy["allow_service_td"] = true;
+}
+
 const TrustCase kTrustCases[] = {
     {"Simulated", [](auto&, auto&) {}, {0, 2, 3, 32, 2}},
     {"KnownPlatform",
@@ -215,7 +229,24 @@ const TrustCase kTrustCases[] = {
        appraisal.policy["require_sept_ve_disable"] = false;
      },
      {0, 32, 3, 32, 2}},
+    {"NoServiceTd", [](auto& spec, auto&) { make_extended(spec); }, {0, 2, 3, 32, 2}},
+    {"ServiceTd",
+     [](auto& spec, auto&) {
+       make_extended(spec);
+       spec.quote.report.mrservicetd[0] = 1;
+     },
+     {0, 96, 0, 32, 2}},
+    {"ServiceTdAllowed", allow_service_td<&tdx::TdReport::mrservicetd>, {0, 32, 3, 32, 2}},
+    {"ServiceTdAtLaunchAllowed",
+     allow_service_td<&tdx::TdReport::init_servicetd_hash>,
+     {0, 32, 3, 32, 2}},
+    {"ServiceTdNowAllowed",
+     allow_service_td<&tdx::TdReport::current_servicetd_hash>,
+     {0, 32, 3, 32, 2}},
     {"Revoked", [](auto& spec, auto&) { set_level(spec, "Revoked"); }, {0, 0, 0, 96, 2}},
+    {"OutOfDateConfiguration",
+     [](auto& spec, auto&) { set_level(spec, "OutOfDateConfigurationNeeded"); },
+     {0, 2, 3, 96, 2}},
     {"OutOfDate", [](auto& spec, auto&) { set_level(spec, "OutOfDate"); }, {0, 2, 3, 96, 2}},
     {"OutOfDateAccepted",
      [](auto& spec, auto& appraisal) {

@@ -15,6 +15,7 @@
 #include "attestation/simulate/event_log.h"
 #include "attestation/simulate/simulator.h"
 #include "tests/attestation/evidence.h"
+#include "tests/attestation/limits.h"
 
 namespace assay::attestation {
 namespace {
@@ -50,6 +51,9 @@ struct Kernel {
   int strangers = 0;                  // how many quotes somebody else's write disturbs
   bool writes_get_lost = false;
   std::function<Bytes(const ReportDataBytes&)> quote = quote_over;
+  std::function<std::string(std::uint64_t)> generation = [](std::uint64_t number) {
+    return std::to_string(number) + "\n";
+  };
 
   // What it saw.
   struct Item {
@@ -106,7 +110,7 @@ class FakeFiles final : public TsmFiles {
     if (attribute == "provider") {
       bytes = to_bytes(kernel_.provider);
     } else if (attribute == "generation") {
-      bytes = to_bytes(std::to_string(item.generation) + "\n");
+      bytes = to_bytes(kernel_.generation(item.generation));
     } else if (kernel_.busy_times > 0) {
       --kernel_.busy_times;
       return std::unexpected(int{EBUSY});
@@ -180,6 +184,15 @@ TEST_F(ConfigfsTsm, Platform_IsThatOfTheQuote) {
   EXPECT_EQ(provider().platform().value(), hex_encode(tdx::testing::valid_v4().platform.ppid));
 }
 
+TEST_F(ConfigfsTsm, PlatformOfAQuoteWithoutCertificates_IsNotKnown) {
+  kernel_.quote = [](const ReportDataBytes& data) {
+    auto spec = tdx::testing::valid_v4();
+    spec.quote.report.report_data = data;
+    return tdx::make_quote(spec.quote, spec.seed, "");
+  };
+  EXPECT_EQ(provider().platform().error().code, ErrorCode::kEvidenceUnavailable);
+}
+
 TEST_F(ConfigfsTsm, EachQuote_HasAnEntryOfItsOwn) {
   ASSERT_TRUE(quote());
   ASSERT_TRUE(quote());
@@ -196,7 +209,7 @@ TEST_F(ConfigfsTsm, OtherProvider_GivesNoEvidence) {
 }
 
 TEST_F(ConfigfsTsm, NoInterfaceOrPermission_EndsAtOnce) {
-  for (const int error : {ENOENT, ENXIO, EACCES, EPERM, EROFS, ENOMEM}) {
+  for (const int error : {ENOENT, ENOTDIR, ENXIO, ENOTTY, EACCES, EPERM, EROFS, ENOMEM}) {
     kernel_.errors["mkdir"] = error;
     expect_none(0);
     EXPECT_TRUE(pauses_.empty());
@@ -225,9 +238,34 @@ TEST_F(ConfigfsTsm, AlwaysBusy_GivesUp) {
 }
 
 TEST_F(ConfigfsTsm, BusyFolder_IsTriedAgain) {
-  kernel_.errors["mkdir"] = EBUSY;
-  expect_none(0);
-  EXPECT_EQ(pauses_.size(), 4U);
+  for (const int error : {EBUSY, EAGAIN, EINTR, ETIMEDOUT, EEXIST}) {
+    kernel_.errors["mkdir"] = error;
+    pauses_.clear();
+    expect_none(0);
+    EXPECT_EQ(pauses_.size(), 4U) << error;
+  }
+}
+
+// The generation alone says whether the quote is over what was asked for.
+TEST_F(ConfigfsTsm, GenerationThatIsNoNumber_EndsAtOnce) {
+  kernel_.generation = [](std::uint64_t number) { return std::to_string(number); };
+  EXPECT_TRUE(quote()) << "a line end may be missing";
+  for (const char* text :
+       {"", "\n", "41 \n", "x41\n", "-1\n", "41\n\n", "0x29\n", "18446744073709551616\n"}) {
+    kernel_.generation = [&](std::uint64_t) { return std::string(text); };
+    kernel_.made = 0;
+    expect_none(1);
+    EXPECT_EQ(kernel_.writes, 1) << text;
+  }
+}
+
+TEST_F(ConfigfsTsm, GenerationThatCannotBeReadAgain_GivesNoQuote) {
+  kernel_.generation = [this](std::uint64_t number) {
+    kernel_.errors["generation"] = EIO;
+    return std::to_string(number) + "\n";
+  };
+  expect_none(1);
+  EXPECT_EQ(kernel_.writes, 1);
 }
 
 TEST_F(ConfigfsTsm, WriteOfAStranger_IsSeenByTheGeneration) {
@@ -304,6 +342,21 @@ TEST_F(SystemFiles, Write_NeverMakesAFile) {
   std::ofstream(path("inblob"));
   EXPECT_TRUE(files_->write(path("inblob"), to_bytes("abc")));
   EXPECT_EQ(files_->read(path("inblob"), 100).value(), to_bytes("abc"));
+}
+
+// A blob that is not taken as a whole is not taken.
+TEST_F(SystemFiles, WriteThatFails_IsAnError) {
+  EXPECT_EQ(files_->write("/dev/full", to_bytes("abc")).error(), ENOSPC);
+  std::ofstream(path("inblob"));
+  const test::FileSizeLimit limit(2);
+  EXPECT_EQ(files_->write(path("inblob"), to_bytes("abc")).error(), EIO);
+}
+
+TEST_F(SystemFiles, WhatIsNoFile_IsNotRead) {
+  ASSERT_TRUE(files_->make_folder(path("outblob")));
+  EXPECT_EQ(files_->read(path("outblob"), 4).error(), EISDIR);
+  std::filesystem::create_symlink("/etc/passwd", path("link"));
+  EXPECT_EQ(files_->read(path("link"), 4).error(), ELOOP);
 }
 
 TEST_F(SystemFiles, Read_StopsAtTheLimit) {

@@ -4,6 +4,7 @@
 // a test sees it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,18 @@
 #endif
 #ifndef WICKED_TYPE
 #define WICKED_TYPE "wicked"
+#endif
+#ifndef WICKED_ENTRY_TYPE
+#define WICKED_ENTRY_TYPE WICKED_TYPE
+#endif
+#ifndef WICKED_MEDIA_TYPE
+#define WICKED_MEDIA_TYPE "application/vnd.example.wicked"
+#endif
+#ifndef WICKED_APPRAISE
+#define WICKED_APPRAISE appraise
+#endif
+#ifndef WICKED_RESERVED
+#define WICKED_RESERVED 0
 #endif
 
 static int calls = 0;
@@ -41,9 +55,9 @@ static size_t accept_with(const struct assay_call* call, const char* type, int o
   }
   const int length = snprintf(answer, capacity,
                               "{\"type\":\"%s\",\"report_data\":\"%s\",\"verdict\":\"accepted\","
-                              "\"platform\":\"00112233\",\"measurements\":{\"calls\":\"%d\"},"
-                              "\"trustworthiness\":{\"hardware\":32}}",
-                              type, nonce, calls);
+                              "\"platform\":\"00112233\",\"measurements\":{\"calls\":\"%d\","
+                              "\"purpose\":\"%u\"},\"trustworthiness\":{\"hardware\":32}}",
+                              type, nonce, calls, (unsigned)call->purpose);
   return (size_t)length;
 }
 
@@ -104,6 +118,25 @@ static void misbehave(const struct assay_call* call) {
     if (open("/proc/self/fd/4", O_RDONLY) < 0) {
       _exit(1);
     }
+  } else if (is(call, "nameless-open")) {
+    if (syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY) < 0 && errno == EACCES) {
+      _exit(1);
+    }
+  } else if (is(call, "stat")) {
+    struct stat facts;
+    if (syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &facts, 0) < 0 && errno == EACCES) {
+      _exit(1);
+    }
+  } else if (is(call, "nameless-stat")) {
+    struct stat facts;
+    if (syscall(SYS_newfstatat, 0, NULL, &facts, AT_EMPTY_PATH) < 0 && errno == EACCES) {
+      _exit(1);
+    }
+  } else if (is(call, "bad-stat")) {
+    struct stat facts;
+    if (syscall(SYS_newfstatat, 99, "", &facts, AT_EMPTY_PATH) < 0 && errno == EBADF) {
+      _exit(1);
+    }
   } else if (is(call, "ptrace")) {
     if (ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) < 0) {
       _exit(1);
@@ -141,7 +174,7 @@ static void misbehave(const struct assay_call* call) {
   }
 }
 
-static size_t appraise(const struct assay_call* call, char* answer, size_t capacity) {
+__attribute__((unused)) static size_t appraise(const struct assay_call* call, char* answer, size_t capacity) {
   ++calls;
   if (is(call, "good")) {
     return accept_with(call, WICKED_TYPE, 0, answer, capacity);
@@ -202,8 +235,9 @@ __attribute__((constructor)) static void construct(void) {
 #ifndef WICKED_NO_ENTRY
 ASSAY_PLUGIN_EXPORT const struct assay_plugin assay_plugin_entry = {
     .abi_version = WICKED_ABI,
-    .type = WICKED_TYPE,
-    .media_type = "application/vnd.example.wicked",
-    .appraise = appraise,
+    .reserved = WICKED_RESERVED,
+    .type = WICKED_ENTRY_TYPE,
+    .media_type = WICKED_MEDIA_TYPE,
+    .appraise = WICKED_APPRAISE,
 };
 #endif

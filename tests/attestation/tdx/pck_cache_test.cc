@@ -26,5 +26,14 @@ TEST(PckCache, OneMoreThanItHolds_ForgetsTheOldest) {
   EXPECT_EQ(cache.find(text(kMaxKnownLeaves)), chain);
 }
 
+// Two quotes of one machine that are verified at the same time both keep its chain.
+TEST(PckCache, ChainThatIsKeptTwice_StaysTheFirst) {
+  PckCache cache;
+  const auto first = std::make_shared<const PckChain>();
+  cache.keep(text(0), first);
+  cache.keep(text(0), std::make_shared<const PckChain>());
+  EXPECT_EQ(cache.find(text(0)), first);
+}
+
 }  // namespace
 }  // namespace assay::attestation::tdx

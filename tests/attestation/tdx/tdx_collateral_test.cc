@@ -66,6 +66,16 @@ TEST(TdxCollateral, Digest_DependsOnEveryMember) {
   }
 }
 
+// Such texts have no canonical JSON. No bundle of bytes leads to one, and nothing verifies it.
+TEST(TdxCollateral, TextThatIsNoUtf8_IsRefused) {
+  Collateral collateral = simulate(valid_v4()).collateral;
+  const std::string json = to_json(collateral).dump();
+  EXPECT_FALSE(parse_collateral(as_bytes("{\"x\":\"\xff\"," + json.substr(1))).has_value());
+  collateral.tcb_info += "\xff";
+  EXPECT_NE(digest_of(collateral), digest_of(simulate(valid_v4()).collateral));
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info += "\xff"; }), "TCB_INFO_SIGNATURE");
+}
+
 // One bit of every byte that a signature covers, in every signed part of the collateral.
 TEST(TdxCollateral, OneBitFlippedInEverySignedByte_IsNeverAuthentic) {
   const Simulation simulation = simulate(valid_v4());
@@ -151,6 +161,24 @@ TEST(TdxTcbInfo, SameLevelTwice_IsRefused) {
             "TCB_INFO_FORMAT");
 }
 
+TEST(TdxTcbInfo, MoreLevelsThanTheLimit_AreRefused) {
+  const auto with_levels = [](std::size_t count, Json SimulationSpec::* document) {
+    SimulationSpec spec = valid_v4();
+    Json& levels = (spec.*document)["tcbLevels"];
+    const char* const svn = document == &SimulationSpec::tcb_info ? "pcesvn" : "isvsvn";
+    Json level = levels.back();
+    for (std::size_t i = levels.size(); i < count; ++i) {
+      level["tcb"][svn] = 1000 + i;
+      levels.push_back(level);
+    }
+    return verdict(spec);
+  };
+  EXPECT_EQ(with_levels(1024, &SimulationSpec::tcb_info), "OK:UpToDate");
+  EXPECT_EQ(with_levels(1025, &SimulationSpec::tcb_info), "TCB_INFO_FORMAT");
+  EXPECT_NE(with_levels(1024, &SimulationSpec::qe_identity), "QE_IDENTITY_FORMAT");
+  EXPECT_EQ(with_levels(1025, &SimulationSpec::qe_identity), "QE_IDENTITY_FORMAT");
+}
+
 TEST(TdxTcbInfo, LevelsInAnotherOrder_MeanTheSame) {
   EXPECT_EQ(with_tcb_info([](Json& j) {
               std::reverse(j["tcbLevels"].begin(), j["tcbLevels"].end());
@@ -226,6 +254,14 @@ const Change kLevels[] = {
     {"AdvisoriesNoList", kTcb, "/tcbLevels/0/advisoryIDs", R"("INTEL-SA-1")", "TCB_INFO_FORMAT"},
     {"NoLevels", kTcb, "/tcbLevels", "[]", "TCB_INFO_FORMAT"},
     {"NoQeLevels", kQe, "/tcbLevels", "[]", "QE_IDENTITY_FORMAT"},
+    {"LevelWithoutStatus", kTcb, "/tcbLevels/0/tcbStatus", nullptr, "TCB_INFO_FORMAT"},
+    {"LevelWithoutTcb", kTcb, "/tcbLevels/0/tcb", nullptr, "TCB_INFO_FORMAT"},
+    {"LevelThatIsNone", kTcb, "/tcbLevels/0", "7", "TCB_INFO_FORMAT"},
+    {"AdvisoryThatIsNoText", kTcb, "/tcbLevels/0/advisoryIDs", "[7]", "TCB_INFO_FORMAT"},
+    {"QeLevelWithoutTcb", kQe, "/tcbLevels/0/tcb", nullptr, "QE_IDENTITY_FORMAT"},
+    {"QeLevelWithoutSvn", kQe, "/tcbLevels/0/tcb/isvsvn", nullptr, "QE_IDENTITY_FORMAT"},
+    {"QeLevelTwice", kQe, "/tcbLevels/1/tcb/isvsvn", "4", "QE_IDENTITY_FORMAT"},
+    {"QeLevelsNoList", kQe, "/tcbLevels", "{}", "QE_IDENTITY_FORMAT"},
 };
 INSTANTIATE_TEST_SUITE_P(Levels, TdxDocumentTable, ::testing::ValuesIn(kLevels), change_name);
 
@@ -237,6 +273,14 @@ const Change kModules[] = {
     {"NoLevels", kTcb, "/tdxModuleIdentities/0/tcbLevels", "[]", "TCB_INFO_FORMAT"},
     {"StatusOfNoModule", kTcb, "/tdxModuleIdentities/0/tcbLevels/0/tcbStatus",
      R"("SWHardeningNeeded")", "TCB_INFO_FORMAT"},
+    {"NoList", kTcb, "/tdxModuleIdentities", "{}", "TCB_INFO_FORMAT"},
+    {"WithoutId", kTcb, "/tdxModuleIdentities/0/id", nullptr, "TCB_INFO_FORMAT"},
+    {"IdOfAnotherKind", kTcb, "/tdxModuleIdentities/0/id", R"("SGX_01")", "TCB_INFO_FORMAT"},
+    {"IdWithAnotherSign", kTcb, "/tdxModuleIdentities/0/id", R"("{DX_01")", "TCB_INFO_FORMAT"},
+    {"IdWithoutNumber", kTcb, "/tdxModuleIdentities/0/id", R"("TDX_zz")", "TCB_INFO_FORMAT"},
+    {"WithoutAttributes", kTcb, "/tdxModuleIdentities/0/attributes", nullptr, "TCB_INFO_FORMAT"},
+    {"ShortMask", kTcb, "/tdxModuleIdentities/0/attributesMask", R"("00")", "TCB_INFO_FORMAT"},
+    {"ModuleWithoutSigner", kTcb, "/tdxModule/mrsigner", nullptr, "TCB_INFO_FORMAT"},
 };
 INSTANTIATE_TEST_SUITE_P(Modules, TdxDocumentTable, ::testing::ValuesIn(kModules), change_name);
 

@@ -42,21 +42,41 @@ TEST(TdxPolicy, Defaults_AreThoseOfTheDocument) {
 
 TEST(TdxPolicy, Malformed_IsRefused) {
   const std::string long_hex(96, 'a');
-  for (const std::string text :
-       {R"([])", R"({"acept_tcb_status":["UpToDate"]})", R"({"accept_tcb_status":[]})",
-        R"({"accept_tcb_status":"UpToDate"})", R"({"accept_tcb_status":["Revoked"]})",
-        R"({"accept_tcb_status":["Fine"]})", R"({"allow_debug":1})", R"({"allow_debug":null})",
-        R"({"tcb_grace_seconds":-1})", R"({"tcb_grace_seconds":1.5})",
-        R"({"min_tcb_evaluation_data_number":"17"})", R"({"rejected_advisories":{}})",
-        R"({"reference_values":[]})", R"({"reference_values":{"rtmr4":[]}})",
-        R"({"reference_values":{"mrtd":["00"]}})", R"({"reference_values":{"mrtd":null}})",
-        R"({"reference_values":{"mrtd":""}})", R"({"platform_allow_list":["00"]})",
-        R"({"require_event_log":"no"})"}) {
+  for (const std::string text : {R"([])",
+                                 R"({"acept_tcb_status":["UpToDate"]})",
+                                 R"({"accept_tcb_status":[]})",
+                                 R"({"accept_tcb_status":"UpToDate"})",
+                                 R"({"accept_tcb_status":["Revoked"]})",
+                                 R"({"accept_tcb_status":["Fine"]})",
+                                 R"({"allow_debug":1})",
+                                 R"({"allow_debug":null})",
+                                 R"({"tcb_grace_seconds":-1})",
+                                 R"({"tcb_grace_seconds":1.5})",
+                                 R"({"min_tcb_evaluation_data_number":"17"})",
+                                 R"({"rejected_advisories":{}})",
+                                 R"({"reference_values":[]})",
+                                 R"({"reference_values":{"rtmr4":[]}})",
+                                 R"({"reference_values":{"mrtd":["00"]}})",
+                                 R"({"reference_values":{"mrtd":null}})",
+                                 R"({"reference_values":{"mrtd":""}})",
+                                 R"({"platform_allow_list":["00"]})",
+                                 R"({"require_event_log":"no"})",
+                                 R"({"rejected_advisories":[7]})",
+                                 R"({"platform_allow_list":["zz"]})"}) {
     EXPECT_FALSE(parse_appraisal_policy(parse_json(text).value()).has_value()) << text;
   }
   EXPECT_TRUE(parse_appraisal_policy(
                   parse_json(R"({"reference_values":{"mrtd":[")" + long_hex + R"("]}})").value())
                   .has_value());
+}
+
+TEST(TdxPolicy, WithValues_IsWrittenAsItWasRead) {
+  Json policy = to_json(AppraisalPolicy{});
+  policy["reference_values"]["rtmr1"] = {std::string(96, 'a'), std::string(96, 'b')};
+  policy["platform_allow_list"] = {std::string(32, 'c')};
+  policy["accept_tcb_status"] = {"UpToDate", "OutOfDate"};
+  policy["rejected_advisories"] = {"INTEL-SA-00001"};
+  EXPECT_EQ(to_json(parse_appraisal_policy(policy).value()), policy);
 }
 
 TEST(TdxPolicy, Debug_NeedsPermission) {
@@ -156,6 +176,12 @@ TEST(TdxPlatforms, AllowList_TakesPpidOrInstance) {
   EXPECT_EQ(under(spec, list(spec.platform.ppid)), "OK:UpToDate");
   EXPECT_EQ(under(spec, list(*spec.platform.platform_instance_id)), "OK:UpToDate");
   EXPECT_EQ(under(spec, list(Bytes(16, 7))), "PLATFORM_NOT_ALLOWED");
+  SimulationSpec without = spec;
+  without.platform.platform_instance_id.reset();
+  EXPECT_EQ(under(without, list(spec.platform.ppid)), "OK:UpToDate");
+  EXPECT_EQ(under(without, list(*spec.platform.platform_instance_id)), "PLATFORM_NOT_ALLOWED");
+  EXPECT_TRUE(
+      to_json(testing::run(simulate(without)))["platform"]["platform_instance_id"].is_null());
 }
 
 TEST(TdxAdvisories, Rejected_AreNamed) {
@@ -244,6 +270,31 @@ TEST(TdxResult, MembersThatTheReportLacks_AreNull) {
   EXPECT_EQ(json["report"], "td-1.0");
   EXPECT_TRUE(json["measurements"]["mrservicetd"].is_null());
   EXPECT_TRUE(json["measurements"]["tee_tcb_svn2"].is_null());
+}
+
+TEST(TdxResult, ExtendedReport_IsNamed) {
+  SimulationSpec spec = valid_v5();
+  spec.quote.body_type = BodyType::kTd15Ex;
+  EXPECT_EQ(to_json(testing::run(simulate(spec)))["report"], "td-1.5-extended");
+}
+
+// A module without a major version has no level of its own.
+TEST(TdxResult, ModuleWithoutLevels_IsNull) {
+  SimulationSpec spec = valid_v4();
+  spec.quote.report.tee_tcb_svn[1] = 0;
+  const Json json = to_json(testing::run(simulate(spec)));
+  EXPECT_EQ(json["tcb"]["status"], "UpToDate");
+  EXPECT_TRUE(json["tcb"]["module"].is_null());
+}
+
+TEST(TdxResult, RefusedStatus_IsShownBesideAllThatAreAccepted) {
+  SimulationSpec spec = valid_v4();
+  spec.platform.pcesvn = 11;
+  Options options;
+  options.policy = policy_of(R"({"accept_tcb_status":["UpToDate","SWHardeningNeeded"]})");
+  const Json json = to_json(testing::run(simulate(spec), options));
+  EXPECT_EQ(json["checks"].back()["expected"], "UpToDate, SWHardeningNeeded");
+  EXPECT_EQ(json["checks"].back()["actual"], "OutOfDate");
 }
 
 TEST(TdxResult, Rejected_ShowsTheFailedCheckLast) {

@@ -130,6 +130,13 @@ TEST(TdxQuoteSignatureData, Lengths_AreCheckedBeforeUse) {
   EXPECT_EQ(with_byte(valid_v4(), kOuterType, 5), "CERT_DATA_TYPE_OUTER");
   EXPECT_EQ(with_byte(valid_v4(), kOuterSize, 0), "CERT_DATA_SIZE_OUTER");
   EXPECT_EQ(with_bytes(valid_v4(), kAuthSize, {0xff, 0xff}), "QE_AUTH_DATA_OVERRUN");
+  // Authentication data that leaves no room for the header behind it.
+  const std::size_t rest = simulate(valid_v4()).quote.size() - kAuthSize - 2;
+  for (const std::size_t size : {rest, rest - 5}) {
+    EXPECT_EQ(with_bytes(valid_v4(), kAuthSize,
+                         {static_cast<std::uint8_t>(size), static_cast<std::uint8_t>(size >> 8)}),
+              "QE_AUTH_DATA_OVERRUN");
+  }
   EXPECT_EQ(with_byte(valid_v4(), kInnerType, 1), "CERT_DATA_TYPE_INNER");
   EXPECT_EQ(with_byte(valid_v4(), kInnerSize, 0), "CERT_DATA_SIZE_INNER");
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attestation/tdx/tcb_evaluate.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::attestation::tdx {
@@ -48,6 +49,14 @@ TEST(TdxStatus, Converge_FollowsTheTable) {
     EXPECT_EQ(converge(row.platform, kUpToDate), row.platform);
     EXPECT_EQ(converge(row.platform, kOutOfDate), row.out_of_date);
     EXPECT_EQ(converge(row.platform, kRevoked), kRevoked);
+  }
+}
+
+TEST(TdxStatus, NeedsConfiguration_WhereItsNameSaysSo) {
+  for (int i = 0; i < 9; ++i) {
+    const auto status = static_cast<TcbStatus>(i);
+    EXPECT_EQ(needs_configuration(status), name(status).find("Configuration") != name(status).npos)
+        << name(status);
   }
 }
 
@@ -235,6 +244,11 @@ const Machine kRelaunches[] = {
      .module = {4, 1, 6},
      .form = Form::kV5Td10},
     {.name = "QuoteOfVersion4", .expected = kOld, .module = {4, 1, 6}},
+    // What is old is not the module, so another launch changes nothing.
+    {.name = "OldMicrocodeUnderANewModule",
+     .expected = kOld,
+     .module = {5, 1, 5},
+     .form = Form::kV5Td15},
 };
 INSTANTIATE_TEST_SUITE_P(Relaunches, TdxTcbTable, ::testing::ValuesIn(kRelaunches), machine_name);
 
@@ -261,6 +275,16 @@ std::string level_name(const ::testing::TestParamInfo<Machine>& row) {
   return std::string(row.param.name) + kWays.at(row.index % 3);
 }
 INSTANTIATE_TEST_SUITE_P(Levels, TdxTcbTable, ::testing::ValuesIn(level_machines()), level_name);
+
+// The level that fits by SGX alone needs no configuration; the one that fits altogether does.
+TEST(TdxTcbResult, RelaunchOnALevelThatNeedsConfiguration_SaysBoth) {
+  SimulationSpec spec = valid_v5();
+  spec.quote.report.tee_tcb_svn[0] = 4;
+  spec.quote.report.tee_tcb_svn[2] = 5;
+  EXPECT_EQ(verdict(spec), kRelaunch);
+  spec.tcb_info["tcbLevels"][1]["tcbStatus"] = "OutOfDateConfigurationNeeded";
+  EXPECT_EQ(verdict(spec), std::string(kRefused) + "TDRelaunchAdvisedConfigurationNeeded");
+}
 
 TEST(TdxTcbResult, DateAndAdvisories_AreOfAllLevels) {
   SimulationSpec spec = valid_v4();
@@ -292,7 +316,23 @@ TEST(TdxTcbResult, Shortfall_SaysWhatIsOld) {
       "firmware or microcode of the platform (sgx[7]) has version 4, the newest level needs 5");
   EXPECT_EQ(words({"tdx[2]", 5, 6}),
             "late microcode (tdx[2]) has version 5, the newest level needs 6");
+  EXPECT_EQ(words({"tdx[9]", 5, 6}),
+            "component of TDX (tdx[9]) has version 5, the newest level needs 6");
   EXPECT_TRUE(testing::run(simulate(valid_v4())).shortfalls.empty());
+}
+
+// A verdict names what is old before it looks for the module.
+TEST(TdxTcbResult, ShortfallUnderAnUnknownModule_LeavesTheModuleOut) {
+  SimulationSpec spec = valid_v4();
+  spec.quote.qe.isvsvn = 3;
+  spec.quote.report.tee_tcb_svn[0] = 0;
+  spec.quote.report.tee_tcb_svn[1] = 7;
+  const auto collateral = testing::authenticate(simulate(spec));
+  const Bytes quote = simulate(spec).quote;
+  const auto list = shortfalls(collateral.tcb_info(), collateral.qe_identity().levels,
+                               spec.platform, parse_quote(quote).value());
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list.front().component, "qe");
 }
 
 }  // namespace
