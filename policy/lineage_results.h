@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of lineage conditions that a caller of evaluate() keeps between evaluations. Judging a
-// lineage of 10,000 nodes takes tens of milliseconds, and the lineage is the same for every
-// workload with the model.
+// What a caller of evaluate() lends to the judgement of lineage conditions: results from earlier
+// evaluations, and how long it waits. Judging a lineage of 10,000 nodes takes tens of milliseconds,
+// and the lineage is the same for every workload with the model.
 #pragma once
 
 #include <memory>
@@ -40,6 +40,10 @@ class LineageResults {
   // Keeps a result, or does not. It holds from horizon.now until before horizon.until.
   virtual void keep(const LineageQuestion& question, const Horizon& horizon,
                     const ConditionResult& result) const = 0;
+  // Returns whether somebody still waits for the result. Looked at again and again while a lineage
+  // is judged. Once it was false, the result is an error, condition-undecided, that is not kept;
+  // and the caller must not use the verdict, which says nothing of the case.
+  [[nodiscard]] virtual bool in_time() const { return true; }
 };
 
 }  // namespace assay::policy

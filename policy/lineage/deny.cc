@@ -28,9 +28,13 @@ std::vector<std::string> in_one_spelling(const std::vector<std::string>& pattern
 
 class Denier {
  public:
-  Denier(const LineageDeny& deny, const Lineage& lineage,
+  Denier(const LineageDeny& deny, const Lineage& lineage, Patience& patience,
          const std::function<Json(const WalkedNode&)>& name_of)
-      : deny_(deny), lineage_(lineage), patterns_(in_one_spelling(deny.names)), name_of_(name_of) {}
+      : deny_(deny),
+        lineage_(lineage),
+        patience_(patience),
+        patterns_(in_one_spelling(deny.names)),
+        name_of_(name_of) {}
 
   void judge(const WalkedNode& node) {
     const LineageIndex& index = lineage_.index();
@@ -40,6 +44,9 @@ class Denier {
       const LineageIndex::About& about = index.about[digest];
       for (const std::vector<std::size_t>* list : {&about.statements, &about.manifests}) {
         for (const std::size_t s : *list) {
+          if (patience_.ends()) {
+            return;
+          }
           look_at_statement(node, s, digest);
         }
       }
@@ -48,6 +55,9 @@ class Denier {
       look_at_digest(node, digest);
     }
     for (const WalkedStatement& statement : node.statements) {
+      if (patience_.ends()) {
+        return;
+      }
       look_at_counted(node, statement);
     }
   }
@@ -69,7 +79,7 @@ class Denier {
   }
 
   void look_at_name(const WalkedNode& node, std::string_view name) {
-    if (deny_.names.empty() || name.empty()) {
+    if (deny_.names.empty() || name.empty() || patience_.ends()) {
       return;
     }
     const auto plain = normalised_name(name);
@@ -148,6 +158,7 @@ class Denier {
 
   const LineageDeny& deny_;
   const Lineage& lineage_;
+  Patience& patience_;
   std::vector<std::string> patterns_;
   const std::function<Json(const WalkedNode&)>& name_of_;
   JudgedDenied judged_;
@@ -156,9 +167,13 @@ class Denier {
 }  // namespace
 
 JudgedDenied judge_denied(const LineageDeny& deny, const Lineage& lineage, const LineageWalk& walk,
+                          Patience& patience,
                           const std::function<Json(const WalkedNode&)>& name_of) {
-  Denier denier(deny, lineage, name_of);
+  Denier denier(deny, lineage, patience, name_of);
   for (const auto& [number, node] : walk.nodes) {
+    if (patience.ends()) {
+      break;
+    }
     denier.judge(node);
   }
   return denier.take();

@@ -18,9 +18,9 @@ struct JudgedDenied {
 // Compares everything in a lineage with the list: digests and names, whoever gave them, and keys
 // and identities that signed a manifest or a making statement of a node, counted or not. Names are
 // compared as they are written and in one spelling (schemas/name_form.h). `name_of` returns what an
-// explanation shows of a node.
+// explanation shows of a node. When `patience` ends, the result is worth nothing.
 [[nodiscard]] JudgedDenied judge_denied(const LineageDeny& deny, const Lineage& lineage,
-                                        const LineageWalk& walk,
+                                        const LineageWalk& walk, Patience& patience,
                                         const std::function<Json(const WalkedNode&)>& name_of);
 
 }  // namespace assay::policy

@@ -75,12 +75,15 @@ std::map<EdgeFrom, Edge> edges_of(const LineageEdgeRule& rule,
 
 class Edges {
  public:
-  Edges(const std::function<Json(const WalkedNode&)>& name_of, Timestamp now)
-      : name_of_(name_of), now_(now) {}
+  Edges(const std::function<Json(const WalkedNode&)>& name_of, Patience& patience, Timestamp now)
+      : name_of_(name_of), patience_(patience), now_(now) {}
 
   void judge(const LineageEdgeRule& rule, const WalkedNode& node) {
     std::vector<const WalkedStatement*> about;
     for (const WalkedStatement& statement : node.statements) {
+      if (patience_.ends()) {
+        return;
+      }
       if (is_about(rule, statement)) {
         about.push_back(&statement);
         attest(rule, node, judged_of(statement));
@@ -155,6 +158,7 @@ class Edges {
   }
 
   const std::function<Json(const WalkedNode&)>& name_of_;
+  Patience& patience_;
   Timestamp now_;
   JudgedEdges edges_;
 };
@@ -162,8 +166,9 @@ class Edges {
 }  // namespace
 
 JudgedEdges judge_edges(std::span<const LineageEdgeRule> rules, const LineageWalk& walk,
-                        const std::function<Json(const WalkedNode&)>& name_of, Timestamp now) {
-  Edges edges(name_of, now);
+                        Patience& patience, const std::function<Json(const WalkedNode&)>& name_of,
+                        Timestamp now) {
+  Edges edges(name_of, patience, now);
   for (const LineageEdgeRule& rule : rules) {
     for (const auto& [number, node] : walk.nodes) {
       edges.judge(rule, node);

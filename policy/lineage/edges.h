@@ -23,9 +23,10 @@ struct JudgedEdges {
 
 // Judges each rule on each edge into a node that counted statements which the rule is about name: a
 // thing that went in needs as many signers of statements that name it. Statements of a node that
-// name nothing are one edge. `name_of` returns what an explanation shows of a node.
+// name nothing are one edge. `name_of` returns what an explanation shows of a node. When `patience`
+// ends, the result is worth nothing.
 [[nodiscard]] JudgedEdges judge_edges(std::span<const LineageEdgeRule> rules,
-                                      const LineageWalk& walk,
+                                      const LineageWalk& walk, Patience& patience,
                                       const std::function<Json(const WalkedNode&)>& name_of,
                                       Timestamp now);
 

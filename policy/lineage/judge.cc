@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judgement of the lineage condition.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -33,9 +34,15 @@ class Judge {
         demands_(scope.require == nullptr ? PublisherDemands() : publisher_demands(*scope.require)),
         names_(*scope.facts.names),
         now_(scope.now),
-        walk_(walk_lineage(lineage, condition, demands_, *scope.facts.names, scope.now)) {}
+        patience_(scope.known.lineage_results),
+        walk_(
+            walk_lineage(lineage, condition, demands_, *scope.facts.names, scope.now, patience_)) {}
 
-  ConditionResult result() {
+  // Nothing when nobody waits any more.
+  std::optional<ConditionResult> result() {
+    if (patience_.over()) {
+      return std::nullopt;
+    }
     ConditionResult result{
         {}, Outcome::kError, {}, expected(), {{"nodes", walk_.nodes.size()}}, index_.evidence, {}};
     order();
@@ -45,6 +52,9 @@ class Judge {
     judge_known();
     judge_edges();
     judge_licences();
+    if (patience_.over()) {
+      return std::nullopt;
+    }
     if (acyclic) {
       judge_paths(result.actual);
     }
@@ -146,8 +156,9 @@ class Judge {
   }
 
   void judge_denied() {
-    JudgedDenied judged = assay::policy::judge_denied(
-        condition_.deny, lineage_, walk_, [this](const WalkedNode& node) { return name_of(node); });
+    JudgedDenied judged =
+        assay::policy::judge_denied(condition_.deny, lineage_, walk_, patience_,
+                                    [this](const WalkedNode& node) { return name_of(node); });
     denied_ = std::move(judged.denied);
     unreadable_ = std::move(judged.unreadable);
     checks_.demand(denied_.empty(), Reason::kAncestorDenied);
@@ -163,9 +174,9 @@ class Judge {
       return;
     }
     const LineageWalk before =
-        walk_lineage(lineage_, condition_, demands_, names_, now_, Withdrawn::kAsBefore);
+        walk_lineage(lineage_, condition_, demands_, names_, now_, patience_, Withdrawn::kAsBefore);
     JudgedDenied judged =
-        assay::policy::judge_denied(condition_.deny, lineage_, before,
+        assay::policy::judge_denied(condition_.deny, lineage_, before, patience_,
                                     [this](const WalkedNode& node) { return name_of(node); });
     if (denied_.empty()) {
       once_denied_ = std::move(judged.denied);
@@ -187,7 +198,10 @@ class Judge {
   }
 
   // A name that leads out of where it seems to lie is no leaf.
-  bool is_leaf_name(std::string_view name) const {
+  bool is_leaf_name(std::string_view name) {
+    if (patience_.ends()) {
+      return false;
+    }
     const auto plain = name.empty() ? std::nullopt : normalised_name(name);
     return plain &&
            std::any_of(condition_.leaves.begin(), condition_.leaves.end(), [&](const auto& one) {
@@ -197,7 +211,7 @@ class Judge {
            });
   }
 
-  bool is_accepted_leaf(const WalkedNode& node) const {
+  bool is_accepted_leaf(const WalkedNode& node) {
     return std::any_of(
                node.digests.begin(), node.digests.end(),
                [&](std::size_t digest) { return is_leaf_digest(index_.digests[digest]); }) ||
@@ -206,11 +220,17 @@ class Judge {
                         [&](std::string_view name) { return is_leaf_name(name); }));
   }
 
-  bool is_known(const WalkedNode& node) const {
-    return node.has_inputs() || node.is_collected() || is_accepted_leaf(node);
+  // Many inputs can lead to one node, which can have many names.
+  bool is_known(std::size_t number) {
+    const auto [known, added] = known_.try_emplace(number, false);
+    if (added) {
+      const WalkedNode& node = walk_.nodes.at(number);
+      known->second = node.has_inputs() || node.is_collected() || is_accepted_leaf(node);
+    }
+    return known->second;
   }
 
-  bool is_known(const WalkedInput& input) const {
+  bool is_known(const WalkedInput& input) {
     if (input.nodes.empty()) {
       return !input.input->digests.empty() &&
              (is_leaf_name(input.input->name) ||
@@ -218,15 +238,18 @@ class Judge {
                           [&](const std::string& digest) { return is_leaf_digest(digest); }));
     }
     return std::all_of(input.nodes.begin(), input.nodes.end(),
-                       [&](std::size_t node) { return is_known(walk_.nodes.at(node)); });
+                       [&](std::size_t node) { return is_known(node); });
   }
 
   void judge_known() {
-    if (!is_known(walk_.nodes.at(walk_.start))) {
+    if (!is_known(walk_.start)) {
       unknown_.add(name_of(walk_.nodes.at(walk_.start)));
     }
     for (const auto& [number, node] : walk_.nodes) {
       for (const WalkedStatement& statement : node.statements) {
+        if (patience_.ends()) {
+          return;
+        }
         if (statement.statement->statement->unread) {
           Json finding = {{"child", name_of(node)},
                           {"statement", statement.statement->statement->fact.id.text()}};
@@ -249,7 +272,8 @@ class Judge {
 
   void judge_edges() {
     const JudgedEdges judged = assay::policy::judge_edges(
-        condition_.edges, walk_, [this](const WalkedNode& node) { return name_of(node); }, now_);
+        condition_.edges, walk_, patience_,
+        [this](const WalkedNode& node) { return name_of(node); }, now_);
     // A signature from the future may be what is missing.
     checks_.demand(!judged.failed || walk_.undecided, Reason::kSignersInsufficient);
     for (const Reason refused : judged.refused) {
@@ -285,6 +309,9 @@ class Judge {
       bool read = false;
       for (const WalkedStatement& one : node.statements) {
         const LineageStatement& statement = *one.statement->statement;
+        if (patience_.ends()) {
+          return;
+        }
         if (!one.statement->makes || !statement.licence) {
           continue;
         }
@@ -384,7 +411,9 @@ class Judge {
   PublisherDemands demands_;
   const Names& names_;
   Timestamp now_;
+  Patience patience_;
   LineageWalk walk_;
+  std::map<std::size_t, bool> known_;  // of the nodes asked about so far
   std::vector<std::size_t> ordered_;
   Checks checks_;
   Shown denied_;
@@ -435,13 +464,18 @@ ConditionResult judge(const LineageCondition& condition, const Scope& scope) {
   if (const auto before = results ? results->find(question, scope.now) : nullptr) {
     return *before;
   }
-  ConditionResult result = Judge(condition, *lineage, scope).result();
+  std::optional<ConditionResult> judged = Judge(condition, *lineage, scope).result();
+  if (!judged) {
+    return {
+        {}, Outcome::kError, Reason::kConditionUndecided, assay::to_json(condition), nullptr, {},
+        {}};
+  }
   if (results != nullptr) {
     Horizon horizon{scope.now};
     note_changes(condition, *lineage, horizon);
-    results->keep(question, horizon, result);
+    results->keep(question, horizon, *judged);
   }
-  return result;
+  return *std::move(judged);
 }
 
 void note_changes(const LineageCondition& condition, const Lineage& lineage, Horizon& horizon) {

@@ -22,11 +22,12 @@ bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1
 class Walker {
  public:
   Walker(const Lineage& lineage, const LineageCondition& condition, const PublisherDemands& demands,
-         Timestamp now, Withdrawn withdrawn)
+         Timestamp now, Patience& patience, Withdrawn withdrawn)
       : index_(lineage.index()),
         condition_(condition),
         demands_(demands),
         now_(now),
+        patience_(patience),
         withdrawn_(withdrawn) {}
 
   LineageWalk walk(const Names& names) {
@@ -43,6 +44,9 @@ class Walker {
       }
     }
     for (auto& [set, node] : walk_.nodes) {
+      if (patience_.ends()) {
+        break;
+      }
       walk_.undecided = walk_.undecided || node.undecided || later_manifest(node);
       add_beside(node);
     }
@@ -69,7 +73,7 @@ class Walker {
   Count published(std::size_t s, const Names& names) const {
     const LineageStatement& statement = *index_.statements[s].statement;
     if (!statement.manifest || is_left_out(statement.fact) || statement.subjects.empty() ||
-        statement.subjects.front().names.empty()) {
+        statement.subjects.front().names.empty() || patience_.ends()) {
       return Count::kNo;
     }
     std::vector<JudgedSigner> signers;
@@ -119,6 +123,9 @@ class Walker {
     for (const auto& [set, node] : walk_.nodes) {
       for (const WalkedStatement& statement : node.statements) {
         const std::size_t s = static_cast<std::size_t>(statement.statement - &index_.statements[0]);
+        if (patience_.ends()) {
+          return false;
+        }
         for (const std::size_t digest : node.digests) {
           const std::vector<std::string>& names = index_.names(s, digest);
           given[digest].insert(names.begin(), names.end());
@@ -131,7 +138,7 @@ class Walker {
       }
     }
     bool dropped = false;
-    for (std::size_t s = 0; s < manifests_.size(); ++s) {
+    for (std::size_t s = 0; s < manifests_.size() && !patience_.over(); ++s) {
       Publication& manifest = manifests_[s];
       if (manifest.names == Count::kNo) {
         continue;
@@ -157,7 +164,7 @@ class Walker {
       }
       dropped = dropped || manifest.names != before.names || manifest.joins != before.joins;
     }
-    return dropped;
+    return dropped && !patience_.over();
   }
 
   // The names of the start are not those of inputs. A manifest that says what else the start is
@@ -216,7 +223,7 @@ class Walker {
     join();
     walk_.start = set_of_[index_.start];
     node(walk_.start).names = start_names_;
-    while (!waiting_.empty()) {
+    while (!waiting_.empty() && !patience_.ends()) {
       const std::size_t next = waiting_.front();
       waiting_.pop_front();
       queued_.erase(next);
@@ -259,7 +266,7 @@ class Walker {
       std::vector<std::size_t> next;
       for_manifests(open, [&](std::size_t s) {
         const LineageIndex::Statement& manifest = index_.statements[s];
-        if (manifests_[s].joins == Count::kNo) {
+        if (manifests_[s].joins == Count::kNo || patience_.ends()) {
           return;
         }
         for (const LineageSubject& subject : manifest.statement->subjects) {
@@ -390,6 +397,9 @@ class Walker {
     std::vector<WalkedStatement> counted;
     here.undecided = false;
     for (const std::size_t s : about) {
+      if (patience_.ends()) {
+        return;
+      }
       std::vector<JudgedSigner> signers = judge(s, here);
       if (!any(signers, SignerState::kCounts)) {
         here.undecided = here.undecided || any(signers, SignerState::kUndecided);
@@ -430,6 +440,7 @@ class Walker {
   const LineageCondition& condition_;
   const PublisherDemands& demands_;
   Timestamp now_;
+  Patience& patience_;
   Withdrawn withdrawn_;
   Names start_names_;
   std::vector<Publication> manifests_;                       // of each statement
@@ -456,8 +467,8 @@ bool WalkedNode::is_collected() const {
 
 LineageWalk walk_lineage(const Lineage& lineage, const LineageCondition& condition,
                          const PublisherDemands& demands, const Names& names, Timestamp now,
-                         Withdrawn withdrawn) {
-  return Walker(lineage, condition, demands, now, withdrawn).walk(names);
+                         Patience& patience, Withdrawn withdrawn) {
+  return Walker(lineage, condition, demands, now, patience, withdrawn).walk(names);
 }
 
 }  // namespace assay::policy

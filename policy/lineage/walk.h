@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/lineage/index.h"
+#include "policy/lineage/patience.h"
 #include "policy/reference.h"
 #include "policy/signers.h"
 #include "schemas/lineage_condition.h"
@@ -77,9 +78,10 @@ enum class Withdrawn : std::uint8_t { kLeftOut, kAsBefore };
 // digests joins nothing. A digest that would be joined with two of them, or that disagrees with
 // another of the same algorithm, is joined with none. Without demands no manifest counts.
 // With Withdrawn::kAsBefore the walk is the one from before all withdrawals: what signers once said
-// went in, for deny lists alone.
+// went in, for deny lists alone. When `patience` ends, the walk is worth nothing.
 [[nodiscard]] LineageWalk walk_lineage(const Lineage& lineage, const LineageCondition& condition,
                                        const PublisherDemands& demands, const Names& names,
-                                       Timestamp now, Withdrawn withdrawn = Withdrawn::kLeftOut);
+                                       Timestamp now, Patience& patience,
+                                       Withdrawn withdrawn = Withdrawn::kLeftOut);
 
 }  // namespace assay::policy

@@ -193,7 +193,8 @@ Result<Response> get_decision(Api& api, const Call& call) {
 }
 
 Result<Response> replay_decision(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const ReplayAnswer answer, replay(api.services, call.capture("id")));
+  ASSAY_ASSIGN(const ReplayAnswer answer,
+               replay(api.services, call.capture("id"), call.request.deadline));
   return json_response(200, Json{{"reproduced", answer.reproduced},
                                  {"recorded", answer.recorded.text()},
                                  {"recomputed", answer.recomputed.text()},

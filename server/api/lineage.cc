@@ -8,6 +8,7 @@
 #include "server/api/handlers.h"
 #include "server/api/view.h"
 #include "server/service/lineage/closure.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {
@@ -107,10 +108,12 @@ Result<Response> get_lineage(Api& api, const Call& call) {
   ASSAY_ASSIGN(const std::size_t depth, depth_of(call));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
-  ASSAY_ASSIGN(const auto lineage, read_lineage(*snapshot, artifact.text(), direction, depth));
+  const auto check = [&] { return check_deadline(api.services, call.request.deadline); };
+  ASSAY_ASSIGN(const auto lineage,
+               read_lineage(*snapshot, artifact.text(), direction, depth, check));
   const policy::LineageView view = policy::view_of(*lineage, direction, depth);
   const bool whole = lineage->reached().empty();
-  if (whole && view.nodes.front().missing && view.edges.empty()) {
+  if (whole && view.nodes.front().statements.empty() && view.edges.empty()) {
     return fail(ErrorCode::kNotFound, "nothing is known about this artifact");
   }
   Json body = view_json(*lineage, view);

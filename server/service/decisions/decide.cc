@@ -302,8 +302,10 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
   ASSAY_ASSIGN(const CaseFile file,
                open_case(services, *snapshot, request, resolved, policies, now));
-  ASSAY_TRY(check_deadline(services, request.deadline));
-  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
+  const auto check = [&] { return check_deadline(services, request.deadline); };
+  ASSAY_TRY(check());
+  ASSAY_ASSIGN(Verdict verdict,
+               evaluate_case(*snapshot, file, policies, now, &services.decisions, check));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
   ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
@@ -413,7 +415,8 @@ Status keep_pod(storage::Transaction& transaction, storage::PodRow row, const De
   return transaction.put_pod(row);
 }
 
-Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) {
+Result<ReplayAnswer> replay(Services& services, const std::string& decision_id,
+                            std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const storage::DecisionRow row, snapshot->decision(decision_id));
   ASSAY_ASSIGN(const storage::Document document, snapshot->document(row.envelope));
@@ -429,7 +432,8 @@ Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) 
   ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(decision["evaluated_at"].get<std::string>()));
   ASSAY_ASSIGN(const CaseFile file, load_case(*snapshot, facts));
   ASSAY_ASSIGN(const auto policies, policies_of_case(services, *snapshot, file));
-  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, *policies, now, nullptr));
+  const auto check = [&] { return check_deadline(services, deadline); };
+  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, *policies, now, nullptr, check));
   ASSAY_ASSIGN(Digest recomputed, replay_digest(verdict, facts, now));
   const bool reproduced = recomputed == recorded;
   return ReplayAnswer{reproduced, std::move(recorded), std::move(recomputed), std::move(verdict)};

@@ -109,7 +109,9 @@ struct ReplayAnswer {
 
 // Evaluates the stored facts of a decision again under the stored policies and at the stored time.
 // Errors: not-found when there is no such decision; case-unsupported when it was made in another
-// format or by other rules.
-[[nodiscard]] Result<ReplayAnswer> replay(Services& services, const std::string& decision_id);
+// format or by other rules; evaluation-deadline when `deadline`, by the service's clock, passes
+// while a lineage is judged.
+[[nodiscard]] Result<ReplayAnswer> replay(Services& services, const std::string& decision_id,
+                                          std::optional<Timestamp> deadline = {});
 
 }  // namespace assay::server

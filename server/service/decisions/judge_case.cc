@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/decisions/judge_case.h"
 
+#include <deque>
 #include <set>
 
 #include "attestation/dsse.h"
@@ -23,6 +24,38 @@ Result<Bytes> stored_payload(storage::Snapshot& snapshot, const StatementId& id)
   ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
   return std::move(envelope.payload);
 }
+
+// The results that are kept with a lineage, if any are, for one evaluation that ends when `check`
+// fails.
+class TimedResults final : public policy::LineageResults {
+ public:
+  TimedResults(const policy::LineageResults* kept, const std::function<Status()>& check)
+      : kept_(kept), check_(check) {}
+
+  [[nodiscard]] std::shared_ptr<const ConditionResult> find(const policy::LineageQuestion& question,
+                                                            Timestamp now) const override {
+    return kept_ != nullptr ? kept_->find(question, now) : nullptr;
+  }
+  void keep(const policy::LineageQuestion& question, const policy::Horizon& horizon,
+            const ConditionResult& result) const override {
+    if (kept_ != nullptr) {
+      kept_->keep(question, horizon, result);
+    }
+  }
+  [[nodiscard]] bool in_time() const override {
+    if (check_ && status_) {
+      status_ = check_();
+    }
+    return status_.has_value();
+  }
+  // The first error of `check`: then the verdict is worth nothing.
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  const policy::LineageResults* kept_;
+  const std::function<Status()>& check_;
+  mutable Status status_{};
+};
 
 }  // namespace
 
@@ -76,20 +109,25 @@ Result<Policies> stored_policies(storage::Snapshot& snapshot,
 
 Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
                               std::span<const policy::ActivePolicy> policies, Timestamp now,
-                              DecisionCache* cache) {
+                              DecisionCache* cache, const std::function<Status()>& check) {
   StoredTests tests(snapshot, cache);
   std::vector<policy::Facts> models;
+  std::deque<TimedResults> timed;  // none moves
   std::vector<std::string> artifacts;
   artifacts.reserve(file.models.size());
   for (const CaseModel& model : file.models) {
     models.push_back(model.facts);
     models.back().tests = &tests;
-    models.back().lineage_results = model.lineage ? model.lineage->results.get() : nullptr;
+    timed.emplace_back(model.lineage ? model.lineage->results.get() : nullptr, check);
+    models.back().lineage_results = &timed.back();
     artifacts.push_back(model.facts.artifact ? model.facts.artifact->text() : std::string());
     tests.add(artifacts.back(), model.known ? model.known->envelopes : model.envelopes);
   }
   Verdict verdict =
       policy::evaluate(policies, file.workload, models, file.preconditions, file.point, now);
+  for (const TimedResults& one : timed) {
+    ASSAY_TRY(one.status());
+  }
   ASSAY_TRY(tests.status());
   tests.remember();
   return verdict;

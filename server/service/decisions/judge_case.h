@@ -4,6 +4,7 @@
 // questions of the kind "what would be decided if" (server/service/impact).
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -34,9 +35,12 @@ namespace assay::server {
                                          Timestamp now);
 
 // Evaluates `policies` over a case at `now`. `cache` holds outcomes of predicate tests; may be
-// null. Errors: data-loss and storage, when a stored predicate cannot be read.
+// null. `check`, unless it is empty, is called again and again while lineages are judged; its error
+// ends the evaluation. Errors: those of `check`; data-loss and storage, when a stored predicate
+// cannot be read.
 [[nodiscard]] Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
                                             std::span<const policy::ActivePolicy> policies,
-                                            Timestamp now, DecisionCache* cache);
+                                            Timestamp now, DecisionCache* cache,
+                                            const std::function<Status()>& check = {});
 
 }  // namespace assay::server

@@ -71,8 +71,9 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
   }
   Answer answer{.selected = false};
   if (known.selected) {
-    ASSAY_ASSIGN(const Verdict verdict,
-                 evaluate_case(snapshot_, known.file, known.policies->supposed, time, &cache_));
+    ASSAY_ASSIGN(
+        const Verdict verdict,
+        evaluate_case(snapshot_, known.file, known.policies->supposed, time, &cache_, check_));
     ++evaluations_;
     answer = answer_of(verdict);
   }
@@ -86,6 +87,7 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
 
 Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
     const DocumentId& facts, std::span<const Timestamp> times) {
+  ASSAY_TRY(check_());
   ASSAY_ASSIGN(Case* const known, find(facts));
   std::vector<std::shared_ptr<const Answer>> answers;
   answers.reserve(times.size());
@@ -95,8 +97,13 @@ Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
     if (holds) {
       answers.push_back(answers.back());
     } else {
-      ASSAY_ASSIGN(auto answer, answer_at(*known, time));
-      answers.push_back(std::move(answer));
+      const Status in_time = check_();
+      auto answer = in_time ? answer_at(*known, time) : std::unexpected(in_time.error());
+      if (!answer && answer.error().code == ErrorCode::kEvaluationDeadline && !answers.empty()) {
+        break;
+      }
+      ASSAY_TRY(answer);
+      answers.push_back(*std::move(answer));
     }
   }
   return answers;

@@ -2,6 +2,7 @@
 // Judges stored cases again under a hypothesis. Decisions that share a case are judged together.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,20 +21,25 @@ class CaseJudge {
   // Limit on cases that are kept loaded.
   static constexpr std::size_t kMaxCases = 512;
 
-  // Both arguments must outlive the object.
-  CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis)
+  // The references must outlive the object. `check` is called again and again; its error ends the
+  // work.
+  CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis,
+            std::function<Status()> check)
       : snapshot_(snapshot),
         hypothesis_(hypothesis),
-        inputs_(snapshot),
+        check_(std::move(check)),
+        inputs_(snapshot, check_),
         gaps_(snapshot, hypothesis) {}
 
   // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated
   // at the first time, and again at the first time at which the answer before may not hold any more
-  // (Answer::valid_until). Errors: case-unsupported for a case of another format; limit-exceeded
-  // when the case lacks something that the answer rests on (case_gaps.h); data-loss.
+  // (Answer::valid_until). Fewer answers than times: `check` ended the work. Errors:
+  // case-unsupported for a case of another format; limit-exceeded when the case lacks something
+  // that the answer rests on (case_gaps.h); those of `check`; data-loss.
   [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
       const DocumentId& facts, std::span<const Timestamp> times);
 
+  [[nodiscard]] StatementInputs& inputs() { return inputs_; }
   // Evaluations so far.
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
 
@@ -59,6 +65,7 @@ class CaseJudge {
 
   storage::Snapshot& snapshot_;
   const Hypothesis& hypothesis_;
+  std::function<Status()> check_;
   StatementInputs inputs_;
   CaseGaps gaps_;
   DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use

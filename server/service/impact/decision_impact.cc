@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "schemas/core/bytes.h"
 #include "server/service/impact/case_judge.h"
 #include "server/service/impact/tally.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {
@@ -73,51 +75,94 @@ void note(const Decided& one, const Answer& supposed, Tally& tally) {
   }
 }
 
-// Decisions of one case, ascending by time. What is wrong with a case is wrong with all of them.
-Status judge_group(CaseJudge& judge, std::vector<Decided>& group, Tally& tally) {
-  std::ranges::sort(group, {}, [](const Decided& one) { return one.row->evaluated_at; });
+// What is known of one decision: an answer, or why there is none; neither when the time was over.
+struct Outlook {
+  std::optional<Decided> decided{};
+  std::shared_ptr<const Answer> supposed{};
+  std::string undecided{};
+
+  [[nodiscard]] bool is_open() const { return !supposed && undecided.empty(); }
+};
+
+// Decisions of one case. What is wrong with a case is wrong with all of them.
+Status judge_group(CaseJudge& judge, std::vector<Outlook*>& group) {
+  const auto time_of = [](const Outlook* one) { return one->decided->row->evaluated_at; };
+  std::ranges::sort(group, {}, time_of);
   std::vector<Timestamp> times;
-  for (const Decided& one : group) {
-    times.push_back(one.row->evaluated_at);
-  }
-  const auto answers = judge.judge(*group.front().facts, times);
+  std::ranges::transform(group, std::back_inserter(times), time_of);
+  const auto answers = judge.judge(*group.front()->decided->facts, times);
   if (!answers) {
     const ErrorCode code = answers.error().code;
     if (code != ErrorCode::kCaseUnsupported && code != ErrorCode::kLimitExceeded &&
         code != ErrorCode::kDataLoss) {
       return std::unexpected(answers.error());
     }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      tally.undecided(code == ErrorCode::kLimitExceeded ? "case-incomplete" : info(code).code);
+    for (Outlook* const one : group) {
+      one->undecided = code == ErrorCode::kLimitExceeded ? "case-incomplete" : info(code).code;
     }
     return {};
   }
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    note(group[i], *(*answers)[i], tally);
+  for (std::size_t i = 0; i < answers->size(); ++i) {
+    group[i]->supposed = (*answers)[i];
+  }
+  return answers->size() == group.size()
+             ? Status()
+             : fail(ErrorCode::kEvaluationDeadline, "there was no time for all decisions");
+}
+
+// Judges the decisions until the time is over.
+Status judge_all(CaseJudge& judge, std::vector<Outlook>& outlooks) {
+  std::map<DocumentId, std::vector<Outlook*>> groups;
+  std::vector<DocumentId> order;  // of the first decision of each
+  for (Outlook& one : outlooks) {
+    if (!one.decided) {
+      continue;
+    }
+    std::vector<Outlook*>& group = groups[*one.decided->facts];
+    if (group.empty()) {
+      order.push_back(*one.decided->facts);
+    }
+    group.push_back(&one);
+  }
+  for (const DocumentId& facts : order) {
+    const Status judged = judge_group(judge, groups.at(facts));
+    if (!judged) {
+      return judged.error().code == ErrorCode::kEvaluationDeadline ? Status() : judged;
+    }
   }
   return {};
 }
 
-Status judge_batch(storage::Snapshot& snapshot, CaseJudge& judge,
-                   const std::vector<storage::DecisionRow>& rows, Tally& tally) {
-  std::map<DocumentId, std::vector<Decided>> groups;
-  std::vector<DocumentId> order;  // of the first decision of each
-  for (const storage::DecisionRow& row : rows) {
-    auto one = read(snapshot, row);
-    if (!one) {
-      tally.undecided(info(ErrorCode::kDataLoss).code);
-      continue;
+// Notes the decisions up to the first one for which there was no time; returns how many. When that
+// is the first of a call, it counts as undecided: else no call would come past it.
+Result<std::size_t> judge_batch(storage::Snapshot& snapshot, CaseJudge& judge,
+                                const std::vector<storage::DecisionRow>& rows, Tally& tally) {
+  std::vector<Outlook> outlooks(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto one = read(snapshot, rows[i]);
+    if (one) {
+      outlooks[i].decided = *std::move(one);
+    } else {
+      outlooks[i].undecided = info(ErrorCode::kDataLoss).code;
     }
-    std::vector<Decided>& group = groups[*one->facts];
-    if (group.empty()) {
-      order.push_back(*one->facts);
+  }
+  ASSAY_TRY(judge_all(judge, outlooks));
+  if (tally.examined() == 0 && !rows.empty() && outlooks.front().is_open()) {
+    outlooks.front().undecided = info(ErrorCode::kEvaluationDeadline).code;
+  }
+  std::size_t noted = 0;
+  for (const Outlook& one : outlooks) {
+    if (one.is_open()) {
+      break;
     }
-    group.push_back(*std::move(one));
+    if (one.supposed) {
+      note(*one.decided, *one.supposed, tally);
+    } else {
+      tally.undecided(one.undecided);
+    }
+    ++noted;
   }
-  for (const DocumentId& facts : order) {
-    ASSAY_TRY(judge_group(judge, groups.at(facts), tally));
-  }
-  return {};
+  return noted;
 }
 
 Result<std::optional<LeafIndex>> index_after(const std::string& text) {
@@ -149,13 +194,21 @@ Result<Json> decision_impact(Services& services, const ImpactRequest& request,
   const Timestamp end = services.clock.now() + kImpactTime;
   const Timestamp until = deadline ? std::min(end, *deadline) : end;
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  CaseJudge judge(*snapshot, request.hypothesis);
+  CaseJudge judge(*snapshot, request.hypothesis,
+                  [&services, until] { return check_deadline(services, until); });
+  ASSAY_TRY(can_spread(judge.inputs(), request.hypothesis.without_artifacts));
   Tally tally(request.limit);
   std::size_t examined = 0;
   do {
     ASSAY_ASSIGN(const auto page, snapshot->decisions(query));
-    ASSAY_TRY(judge_batch(*snapshot, judge, page.items, tally));
-    examined += page.items.size();
+    ASSAY_ASSIGN(const std::size_t noted, judge_batch(*snapshot, judge, page.items, tally));
+    examined += noted;
+    if (noted < page.items.size()) {
+      if (noted > 0) {
+        query.bounds.after = page.items[noted - 1].log_index;
+      }
+      break;
+    }
     query.bounds.after = page.next;
   } while (query.bounds.after && examined < kMaxDecisionsExamined && services.clock.now() < until);
   Json answer = tally.to_json();

@@ -18,12 +18,14 @@ constexpr std::size_t kPage = 1000;
 struct Noted {
   std::uint64_t count = 0;
   std::uint64_t examined = 0;
+  std::uint64_t undecided = 0;
   std::string next{};  // empty: all pods were looked at
   Json pods = Json::array();
   std::set<std::string> models{};
 
   void add(const Json& page) {
     examined += page["examined"].get<std::uint64_t>();
+    undecided += page["undecided"].get<std::uint64_t>();
     next = page.value("next", "");
     for (const Json& item : page["items"]) {
       ++count;
@@ -66,7 +68,7 @@ Result<std::uint64_t> note_affected(Services& services) {
                          .detail = {{"revocation_epoch", epochs.trust.revocation},
                                     {"count", noted.count},
                                     {"examined", noted.examined},
-                                    {"complete", noted.next.empty()},
+                                    {"complete", noted.next.empty() && noted.undecided == 0},
                                     {"pods", std::move(noted.pods)}}};
   const auto work = [&record](storage::Transaction& transaction) -> Status {
     ASSAY_TRY(transaction.append(record));

@@ -29,22 +29,36 @@ Result<storage::PodKey> key_after(const std::string& text) {
   return storage::PodKey{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-// What takes the pods one by one. Returns false when it has enough.
+// What takes the pods one by one. Returns false when it has enough. Of errors that are one pod's it
+// takes note itself.
 using TakePod = std::function<Result<bool>(const storage::PodRow& row)>;
+// What takes note of a pod that nobody can judge in the time of a whole call.
+using Undecided = std::function<void(ErrorCode)>;
 
 // Gives `take` the pods behind `after`, until the limits are reached. Returns where to go on;
-// nullopt at the end.
+// nullopt at the end. A pod at which the time ends is the first of the next call; the first of a
+// call goes to `undecided`, else no call would come past it.
 Result<std::optional<std::string>> each_pod(Services& services, storage::Snapshot& snapshot,
                                             storage::PodKey after, Timestamp until,
-                                            const TakePod& take) {
+                                            const TakePod& take, const Undecided& undecided) {
   std::size_t examined = 0;
   while (true) {
     ASSAY_ASSIGN(const auto pods, snapshot.pods(after, kBatch));
     for (const storage::PodRow& row : pods) {
-      ASSAY_ASSIGN(const bool more, take(row));
+      Result<bool> more = take(row);
+      if (!more && more.error().code == ErrorCode::kEvaluationDeadline) {
+        if (examined > 0) {
+          return text_of(after);
+        }
+        undecided(more.error().code);
+        more = true;
+      }
+      if (!more) {
+        return std::unexpected(more.error());
+      }
       after = {row.cluster, row.uid};
       ++examined;
-      if (!more || examined >= kMaxPodsExamined || services.clock.now() >= until) {
+      if (!*more || examined >= kMaxPodsExamined || services.clock.now() >= until) {
         return text_of(after);
       }
     }
@@ -180,15 +194,18 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
   }
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   const Timestamp now = services.clock.now();
-  PodJudge judge(services, *snapshot, &request.hypothesis);
+  const Timestamp until = end_of(services, deadline);
+  PodJudge judge(services, *snapshot, &request.hypothesis, until);
+  ASSAY_TRY(can_spread(judge.inputs(), request.hypothesis.without_artifacts));
   Tally tally(request.limit);
+  const auto undecided = [&tally](ErrorCode code) { tally.undecided(info(code).code); };
   const auto take = [&](const storage::PodRow& row) -> Result<bool> {
     const auto judged = judge.judge(row, now);
     if (!judged) {
       if (!only_this_pod(judged.error())) {
         return std::unexpected(judged.error());
       }
-      tally.undecided(info(judged.error().code).code);
+      undecided(judged.error().code);
       return true;
     }
     if (tally.note(judged->present, judged->supposed, pod_view(services, row, *judged))) {
@@ -197,8 +214,7 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
     }
     return true;
   };
-  ASSAY_ASSIGN(const auto next,
-               each_pod(services, *snapshot, after, end_of(services, deadline), take));
+  ASSAY_ASSIGN(const auto next, each_pod(services, *snapshot, after, until, take, undecided));
   ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, now, tally));
   Json answer = tally.to_json();
   if (next) {
@@ -217,21 +233,22 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
   }
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   const Timestamp now = services.clock.now();
-  PodJudge judge(services, *snapshot, nullptr);
+  const Timestamp until = end_of(services, deadline);
+  PodJudge judge(services, *snapshot, nullptr, until);
+  if (!query.artifact.empty()) {
+    ASSAY_TRY(can_spread(judge.inputs(), {query.artifact}));
+  }
   Json items = Json::array();
   std::uint64_t examined = 0;
   std::uint64_t undecided = 0;
   const auto take = [&](const storage::PodRow& row) -> Result<bool> {
-    ++examined;
     const auto judged = judge.judge(row, now);
     if (!judged && !only_this_pod(judged.error())) {
       return std::unexpected(judged.error());
     }
-    if (!judged) {
-      ++undecided;
-      return true;
-    }
-    if (!judged->present.selected || judged->present.allowed) {
+    if (!judged || !judged->present.selected || judged->present.allowed) {
+      ++examined;
+      undecided += judged ? 0U : 1U;
       return true;
     }
     ASSAY_ASSIGN(bool about, is_about(query, judge, *judged));
@@ -239,6 +256,7 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
       ASSAY_ASSIGN(const Answer without, judge.without_revocations(*judged, now));
       about = is_by_revocation(judged->present, without);
     }
+    ++examined;
     if (about) {
       items.push_back(pod_view(services, row, *judged));
       items.back()["reasons"] = judged->present.reasons;
@@ -246,8 +264,11 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
     }
     return items.size() < query.limit;
   };
-  ASSAY_ASSIGN(const auto next,
-               each_pod(services, *snapshot, after, end_of(services, deadline), take));
+  const auto too_late = [&](ErrorCode) {
+    ++examined;
+    ++undecided;
+  };
+  ASSAY_ASSIGN(const auto next, each_pod(services, *snapshot, after, until, take, too_late));
   Json answer = {{"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
   if (next) {
     answer["next"] = *next;

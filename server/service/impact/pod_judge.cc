@@ -24,16 +24,24 @@ std::optional<Timestamp> runs(const Services& services, const storage::PodRow& r
 
 }  // namespace
 
+PodJudge::PodJudge(Services& services, storage::Snapshot& snapshot, const Hypothesis* hypothesis,
+                   Timestamp until)
+    : services_(services),
+      snapshot_(snapshot),
+      hypothesis_(hypothesis),
+      until_(until),
+      check_([&services, until] { return check_deadline(services, until); }),
+      inputs_(snapshot, check_) {}
+
 // Nothing when no policy selects the workload.
 Result<std::optional<CaseFile>> PodJudge::open(const Question& question, const Policies& policies) {
   const DecisionRequest& request = question.request;
   if (!policy::selected(policies, request.workload, request.point)) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(
-      ResolvedReference resolved,
-      resolve(services_, snapshot_,
-              {request.models, request.workload, policies, request.point, question.now, {}}));
+  ASSAY_ASSIGN(ResolvedReference resolved, resolve(services_, snapshot_,
+                                                   {request.models, request.workload, policies,
+                                                    request.point, question.now, until_}));
   if (!question.models.empty()) {
     resolved.models = question.models;
   }
@@ -47,7 +55,8 @@ Result<Answer> PodJudge::evaluate(const std::optional<CaseFile>& file, const Pol
   if (!file) {
     return Answer{.selected = false};
   }
-  ASSAY_ASSIGN(const Verdict verdict, evaluate_case(snapshot_, *file, policies, now, &cache_));
+  ASSAY_ASSIGN(const Verdict verdict,
+               evaluate_case(snapshot_, *file, policies, now, &cache_, check_));
   return answer_of(verdict);
 }
 
@@ -82,7 +91,8 @@ Result<JudgedPod> PodJudge::judge_at(const storage::PodRow& row, policy::Workloa
                                       .dry_run = true,
                                       .skip_unselected = true,
                                       .cluster = row.cluster,
-                                      .pod_uid = row.uid},
+                                      .pod_uid = row.uid,
+                                      .deadline = until_},
                           .models = row.models,
                           .now = now};
   ASSAY_ASSIGN(const auto in_force, policies_in_force(services_, snapshot_));
@@ -125,8 +135,8 @@ Result<std::shared_ptr<const policy::Lineage>> PodJudge::whole_lineage(const Art
   if (const auto known = lineages_.find(artifact); known != lineages_.end()) {
     return known->second;
   }
-  ASSAY_ASSIGN(auto lineage,
-               read_lineage(snapshot_, artifact.text(), policy::LineageDirection::kUp, kMaxDepth));
+  ASSAY_ASSIGN(auto lineage, read_lineage(snapshot_, artifact.text(), policy::LineageDirection::kUp,
+                                          kMaxDepth, check_));
   if (lineages_.size() >= kMaxKept) {
     lineages_.clear();
   }

@@ -2,6 +2,7 @@
 // Judges known pods as things stand now, and under a hypothesis.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,21 +26,23 @@ struct JudgedPod {
 
 class PodJudge {
  public:
-  // All arguments must outlive the object. `hypothesis` may be null.
-  PodJudge(Services& services, storage::Snapshot& snapshot, const Hypothesis* hypothesis)
-      : services_(services), snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
+  // All references must outlive the object. `hypothesis` may be null. After `until`, by the
+  // service's clock, everything ends with evaluation-deadline.
+  PodJudge(Services& services, storage::Snapshot& snapshot, const Hypothesis* hypothesis,
+           Timestamp until);
 
   // Judges a pod with what is known of its models, its node and its reports at `now`. What the pod
   // mounts and runs is taken as it was admitted. A pod whose instances the newest heartbeat of its
   // node names is judged as at serve; under a hypothesis only if it may serve at present, else as
-  // at its binding. Errors: those of decide() (decisions/decide.h).
+  // at its binding. Errors: those of decide() (decisions/decide.h), evaluation-deadline among them.
   [[nodiscard]] Result<JudgedPod> judge(const storage::PodRow& row, Timestamp now);
 
   // Returns what would be answered about a judged pod if nothing were revoked or withdrawn.
   [[nodiscard]] Result<Answer> without_revocations(const JudgedPod& judged, Timestamp now);
 
   // Returns the lineage of a model as readers see it, with what was withdrawn and revoked
-  // (read_lineage() in lineage/closure.h). Errors: those of the store; data-loss.
+  // (read_lineage() in lineage/closure.h). Errors: evaluation-deadline; those of the store;
+  // data-loss.
   [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> whole_lineage(
       const ArtifactId& artifact);
 
@@ -66,6 +69,8 @@ class PodJudge {
   Services& services_;
   storage::Snapshot& snapshot_;
   const Hypothesis* hypothesis_;
+  Timestamp until_;
+  std::function<Status()> check_;
   StatementInputs inputs_;
   std::map<ArtifactId, std::shared_ptr<const policy::Lineage>> lineages_;  // whole ones
   std::optional<Policies> supposed_policies_;                              // once they are needed

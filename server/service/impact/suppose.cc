@@ -152,29 +152,45 @@ void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
   }
 }
 
-// Adds to `made` what these statements say was made from it, and what manifests join with it.
-void spread(const policy::Lineage::Statements& statements, std::set<std::string>& made) {
-  const auto has = [&](const std::string& digest) { return made.contains(digest); };
-  for (bool again = true; again;) {
-    const std::size_t before = made.size();
-    for (const auto& statement : statements) {
-      const auto is_from = [&](const policy::LineageInput& input) {
-        return std::ranges::any_of(input.digests, has);
-      };
-      const bool touched =
-          statement->manifest
-              ? std::ranges::any_of(statement->subjects,
-                                    [&](const auto& subject) { return has(subject.digest); })
-              : policy::makes_subjects(*statement) &&
-                    std::ranges::any_of(statement->inputs, is_from);
-      for (const policy::LineageSubject& subject : statement->subjects) {
-        if (touched && policy::is_strong_digest(subject.digest)) {
-          made.insert(subject.digest);
+// Adds to `made`, which holds the first digest alone, what these statements say was made from it,
+// and what manifests join with it. Looks at each statement once, however long the way is.
+Status spread(const policy::Lineage::Statements& statements, const std::function<Status()>& check,
+              std::set<std::string>& made, const std::string& start) {
+  std::map<std::string_view, std::vector<std::size_t>> leads;  // statements that name a digest
+  for (std::size_t s = 0; s < statements.size(); ++s) {
+    ASSAY_TRY(check());
+    const policy::LineageStatement& statement = *statements[s];
+    if (statement.manifest) {
+      for (const policy::LineageSubject& subject : statement.subjects) {
+        leads[subject.digest].push_back(s);
+      }
+    } else if (policy::makes_subjects(statement)) {
+      for (const policy::LineageInput& input : statement.inputs) {
+        for (const std::string& digest : input.digests) {
+          leads[digest].push_back(s);
         }
       }
     }
-    again = made.size() > before;
   }
+  std::vector<bool> seen(statements.size(), false);
+  std::vector<std::string_view> waiting = {start};
+  while (!waiting.empty()) {
+    const auto found = leads.find(waiting.back());
+    waiting.pop_back();
+    for (const std::size_t s : found == leads.end() ? std::vector<std::size_t>() : found->second) {
+      if (seen[s]) {
+        continue;
+      }
+      seen[s] = true;
+      ASSAY_TRY(check());
+      for (const policy::LineageSubject& subject : statements[s]->subjects) {
+        if (policy::is_strong_digest(subject.digest) && made.insert(subject.digest).second) {
+          waiting.push_back(subject.digest);
+        }
+      }
+    }
+  }
+  return {};
 }
 
 Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, CaseModel& model) {
@@ -209,6 +225,7 @@ Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
   if (const auto known = known_.find(statement.id); known != known_.end()) {
     return &known->second;
   }
+  ASSAY_TRY(check_());
   const Envelopes& envelopes = model.known ? model.known->envelopes : model.envelopes;
   const auto stored = envelopes.find(statement.id);
   if (stored == envelopes.end()) {
@@ -232,14 +249,22 @@ Result<const std::set<std::string>*> StatementInputs::made_from(
   std::set<std::string> made;
   for (const std::string& artifact : artifacts) {
     made.insert(artifact);
-    ASSAY_ASSIGN(const auto lineage, made_from_lineage(snapshot_, artifact));
+    ASSAY_ASSIGN(const auto lineage, made_from_lineage(snapshot_, artifact, check_));
     if (!lineage->reached().empty()) {
       return fail(ErrorCode::kLimitExceeded, "more was made from the artifact than is looked at",
                   artifact);
     }
-    spread(lineage->statements(), made);
+    ASSAY_TRY(spread(lineage->statements(), check_, made, artifact));
   }
   return &made_from_.emplace(artifacts, std::move(made)).first->second;
+}
+
+Status can_spread(StatementInputs& inputs, const std::vector<std::string>& artifacts) {
+  const auto made = artifacts.empty() ? Result<const std::set<std::string>*>(nullptr)
+                                      : inputs.made_from(artifacts);
+  return !made && made.error().code == ErrorCode::kEvaluationDeadline
+             ? Status(std::unexpected(made.error()))
+             : Status();
 }
 
 Result<Policies> suppose_policies(const Hypothesis& hypothesis,

@@ -2,6 +2,7 @@
 // Changes the input of an evaluation as a hypothesis (schemas/impact_request.h) says.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -16,18 +17,20 @@
 namespace assay::server {
 
 // Which artifacts statements name as their inputs, read from their stored envelopes. Each statement
-// is read once. The snapshot must outlive the object.
+// is read once. The snapshot must outlive the object. `check` is called again and again while
+// something is read; its error ends the reading.
 class StatementInputs {
  public:
-  explicit StatementInputs(storage::Snapshot& snapshot) : snapshot_(snapshot) {}
+  StatementInputs(storage::Snapshot& snapshot, std::function<Status()> check)
+      : snapshot_(snapshot), check_(std::move(check)) {}
 
   // Returns the digests ("algorithm:value") in the member `inputs` of the statement's predicate.
-  // Errors: data-loss; storage.
+  // Errors: those of `check`; data-loss; storage.
   [[nodiscard]] Result<const std::set<std::string>*> of(const CaseModel& model,
                                                         const policy::StatementFact& statement);
   // Returns the digests of `artifacts` and of everything that was made from them at any distance,
   // as the stored statements say now, whoever signed them. Errors: limit-exceeded when more was
-  // made from them than a lineage has (policy/lineage.h); data-loss; storage.
+  // made from them than a lineage has (policy/lineage.h); those of `check`; data-loss; storage.
   [[nodiscard]] Result<const std::set<std::string>*> made_from(
       const std::vector<std::string>& artifacts);
 
@@ -35,9 +38,14 @@ class StatementInputs {
   static constexpr std::size_t kMaxKept = 65'536;
 
   storage::Snapshot& snapshot_;
+  std::function<Status()> check_;
   std::map<StatementId, std::set<std::string>> known_;
   std::map<std::vector<std::string>, std::set<std::string>> made_from_;
 };
+
+// Reads what was made from `artifacts` before anything is judged by it. Errors: evaluation-deadline
+// when that alone takes too long; others are left to made_from(), each time that it is asked.
+[[nodiscard]] Status can_spread(StatementInputs& inputs, const std::vector<std::string>& artifacts);
 
 // Returns the policies that would be in force: `policies` with those of the hypothesis activated,
 // in order of their names, and without those that it deactivates. `sets` are the reference sets in

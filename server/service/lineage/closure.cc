@@ -15,17 +15,21 @@ constexpr policy::LineageLimits kLimits = {};
 constexpr std::size_t kMaxCaughtUp = 256;
 // What was made from something is listed, not judged: an edge costs little, and strangers must not
 // hide the rest of the list by wide statements.
-constexpr policy::LineageLimits kMadeFromLimits = {.edges = 20'000'000};
+constexpr std::size_t kMaxMadeFromEdges = 20'000'000;
+constexpr policy::LineageLimits kMadeFromLimits = {.edges = kMaxMadeFromEdges};
 // Nobody looks at more.
+constexpr std::size_t kMaxShown = 2000;
+constexpr std::size_t kMaxShownEdges = 100'000;
 constexpr policy::LineageLimits kShownLimits = {
-    .depth = 64, .digests = 2000, .statements = 2000, .edges = 100'000};
+    .digests = kMaxShown, .statements = kMaxShown, .edges = kMaxShownEdges};
 
 // For readers: whoever signed.
 Result<std::shared_ptr<const policy::Lineage>> collect(storage::Snapshot& snapshot,
                                                        const std::string& start,
                                                        policy::LineageDirection direction,
-                                                       const policy::LineageLimits& limits) {
-  ASSAY_ASSIGN(StatementReader reader, StatementReader::open(snapshot, [] { return Status(); }));
+                                                       const policy::LineageLimits& limits,
+                                                       const std::function<Status()>& check) {
+  ASSAY_ASSIGN(StatementReader reader, StatementReader::open(snapshot, check));
   const policy::LineageSource source{
       [&](const std::string& digest) { return reader.about(digest); },
       [&](const std::string& digest) { return reader.from(digest); }};
@@ -37,8 +41,12 @@ Result<LineageFacts> collect_facts(Services& services, storage::Snapshot& snapsh
                                    const std::string& start, const std::function<Status()>& check) {
   ASSAY_ASSIGN(StatementReader reader, StatementReader::open(snapshot, check));
   ASSAY_ASSIGN(HeldSteps steps, HeldSteps::take(services.decisions.steps, snapshot));
+  // Also what is known takes its time.
   const policy::LineageSource source{
-      [&](const std::string& digest) { return steps.about(reader, digest); }};
+      [&](const std::string& digest) -> Result<policy::Lineage::Statements> {
+        ASSAY_TRY(check());
+        return steps.about(reader, digest);
+      }};
   ASSAY_ASSIGN(auto lineage,
                policy::collect_lineage(start, source, policy::LineageDirection::kUp, kLimits));
   return steps.share(std::move(lineage));
@@ -151,15 +159,16 @@ Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapsho
 Result<std::shared_ptr<const policy::Lineage>> read_lineage(storage::Snapshot& snapshot,
                                                             const std::string& start,
                                                             policy::LineageDirection direction,
-                                                            std::size_t depth) {
+                                                            std::size_t depth,
+                                                            const std::function<Status()>& check) {
   policy::LineageLimits limits = kShownLimits;
   limits.depth = depth;
-  return collect(snapshot, start, direction, limits);
+  return collect(snapshot, start, direction, limits, check);
 }
 
-Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(storage::Snapshot& snapshot,
-                                                                 const std::string& start) {
-  return collect(snapshot, start, policy::LineageDirection::kDown, kMadeFromLimits);
+Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(
+    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check) {
+  return collect(snapshot, start, policy::LineageDirection::kDown, kMadeFromLimits, check);
 }
 
 }  // namespace assay::server

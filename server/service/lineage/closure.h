@@ -2,6 +2,7 @@
 // Reads lineages (policy/lineage.h) from the store.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,14 +35,15 @@ struct SeenLineage {
 [[nodiscard]] Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen);
 
 // Collects a lineage for readers, in either direction, without the parts of a case. `start` is a
-// digest. Ends after `depth` steps.
+// digest. Ends after `depth` steps. `check` is called for each digest and each statement that is
+// read; its error ends the reading. Errors: those of `check`; data-loss; storage.
 [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> read_lineage(
     storage::Snapshot& snapshot, const std::string& start, policy::LineageDirection direction,
-    std::size_t depth);
+    std::size_t depth, const std::function<Status()>& check);
 
 // Collects everything that was made from `start`, a digest, within the limits of a lineage that a
-// decision rests on.
+// decision rests on. `check` and errors are those of read_lineage().
 [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(
-    storage::Snapshot& snapshot, const std::string& start);
+    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check);
 
 }  // namespace assay::server

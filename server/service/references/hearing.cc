@@ -46,7 +46,7 @@ ConditionResult refused(Reason code, Json expected, Json actual) {
 Status check_deadline(const Services& services, const std::optional<Timestamp>& deadline) {
   return deadline && services.clock.now() >= *deadline
              ? fail(ErrorCode::kEvaluationDeadline,
-                    "the caller's deadline was over before the decision; ask again, or with a "
+                    "the caller's deadline was over before the answer; ask again, or with a "
                     "later one")
              : Status();
 }

@@ -131,5 +131,61 @@ TEST(KeptResults, EndWithASignatureFromTheFuture) {
   EXPECT_FALSE(results.find({}, from_now(30)));
 }
 
+// Waits until it was asked `times` times.
+class Waiting final : public LineageResults {
+ public:
+  explicit Waiting(std::size_t times) : times_(times) {}
+  [[nodiscard]] std::shared_ptr<const ConditionResult> find(const LineageQuestion& /*question*/,
+                                                            Timestamp /*now*/) const override {
+    return nullptr;
+  }
+  void keep(const LineageQuestion& /*question*/, const Horizon& /*horizon*/,
+            const ConditionResult& /*result*/) const override {
+    kept_ = true;
+  }
+  [[nodiscard]] bool in_time() const override { return asked_++ < times_; }
+  [[nodiscard]] std::size_t asked() const { return asked_; }
+  [[nodiscard]] bool kept() const { return kept_; }
+
+ private:
+  std::size_t times_;
+  mutable std::size_t asked_ = 0;
+  mutable bool kept_ = false;
+};
+
+// At whatever step the time is over: an error that is not kept, never half a judgement.
+TEST(LineageDeadline, EndsTheJudgement_WhichIsNotKept) {
+  Made made = valid_lineage();
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const std::string from = "shard " + std::to_string(i);
+    made[0].inputs.push_back(input("dataset", from, "acme/corpus"));
+    made.push_back(about(100 + i, "collect", digest_of(from), "acme/corpus", {},
+                         {maker("curator", "collect")}));
+  }
+  LineageCondition condition;
+  condition.deny.names = {"acme/secret"};
+  LineageEdgeRule rule;
+  rule.stage = "train";
+  rule.identities = {"trainer"};
+  condition.edges = {rule};
+  condition.leaves = {"acme/other"};
+  Facts facts = facts_with(made);
+  std::size_t stopped = 0;
+  for (bool whole = false; !whole; ++stopped) {
+    const Waiting waiting(stopped);
+    facts.lineage_results = &waiting;
+    const ConditionResult result = judge_alone(condition, facts);
+    whole = waiting.kept();
+    EXPECT_EQ(brief(result),
+              whole ? kPassed : (Judgement{Outcome::kError, Reason::kConditionUndecided}));
+    EXPECT_EQ(waiting.asked(), whole ? stopped : stopped + 1) << "nobody is asked again";
+    if (!whole) {
+      EXPECT_EQ(brief(judge_not(condition, facts)).outcome, Outcome::kError);
+    }
+    ASSERT_LT(stopped, 1000U);
+  }
+  EXPECT_GT(stopped, 10U);
+}
+
 }  // namespace
 }  // namespace assay::policy::test

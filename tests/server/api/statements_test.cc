@@ -7,6 +7,7 @@
 
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
+#include "schemas/lifecycle.h"
 #include "tests/server/api/fixture.h"
 
 namespace assay::server {
@@ -209,6 +210,44 @@ TEST_F(PagesTest, LargeLimit_IsCutAndSaidSo) {
   const auto answer = get("/v1/manifests?limit=5000");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.json()["limit"], 1000);
+}
+
+TEST_F(StatementsTest, LineageThatIsNotReadInTime_IsAProblem) {
+  const Manifest model = manifest("one");
+  ASSERT_EQ(post("/v1/manifests", "submitter", signed_manifest(model)).status, 201);
+  const std::string lineage = "/v1/models/" + id_of(model).text() + "/lineage";
+  EXPECT_EQ(get(lineage).status, 200);
+  DispatchOptions options;
+  options.request_timeout = std::chrono::milliseconds(0);
+  make_dispatcher(options);
+  for (const char* const query : {"", "?direction=down"}) {
+    const auto late = get(lineage + query);
+    EXPECT_EQ(late.status, 403) << late.body;
+    EXPECT_EQ(late.code(), "evaluation-deadline");
+  }
+}
+
+TEST_F(StatementsTest, LineageOfMoreThanIsShown_SaysSo) {
+  const Manifest model = manifest("one");
+  const test::TestKey trainer = make_key(KeyPurpose::kSigner, "trainer", {role("train")});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{trainer.record}}, {&operator1_, &operator2_}), actor_));
+  std::size_t shard = 0;
+  const auto trained_from = [&](std::size_t inputs) {
+    Lifecycle lifecycle;
+    lifecycle.stage = "train";
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const std::string hex = sha256(as_bytes("shard " + std::to_string(shard++))).hex();
+      lifecycle.inputs.push_back({"dataset", "", {{"sha256", hex}}});
+    }
+    const auto statement = to_statement(lifecycle, {subject_of(model)});
+    const Bytes bytes = statement_envelope(*statement, {&trainer});
+    EXPECT_EQ(post("/v1/attestations", "submitter", bytes).status, 201);
+    return get("/v1/models/" + id_of(model).text() + "/lineage").json()["reached"];
+  };
+  EXPECT_EQ(trained_from(1000), Json::array());
+  EXPECT_EQ(trained_from(999), Json::array()) << "with the model itself 2,000";
+  EXPECT_EQ(trained_from(1), Json::array({"digests"}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "server/service/jobs/job_steps.h"
 #include "tests/server/service/bind_fixture.h"
+#include "tests/support/stepping_clock.h"
 
 namespace assay::server::test {
 namespace {
@@ -341,17 +342,6 @@ TEST_F(Bind, Replay_ReproducesWhateverBecameOfTheNode) {
     EXPECT_EQ(again->verdict.allowed, decision.verdict.allowed);
   }
 }
-
-// Reads the time and moves it on, so that a deadline passes between two steps of a decision.
-class SteppingClock final : public Clock {
- public:
-  SteppingClock(Timestamp start, std::chrono::milliseconds step) : now_(start), step_(step) {}
-  [[nodiscard]] Timestamp now() const override { return now_ += step_; }
-
- private:
-  mutable Timestamp now_;
-  std::chrono::milliseconds step_;
-};
 
 // How often a decision reads the clock before it is written does not matter: with every deadline
 // it is either denied without a trace, or made as a whole.

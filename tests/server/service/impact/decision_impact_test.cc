@@ -2,9 +2,12 @@
 // Which stored decisions a hypothesis turns round.
 #include "server/service/impact/decision_impact.h"
 
+#include "schemas/log_record.h"
 #include "server/service/documents/accept.h"
+#include "server/service/documents/store_statement.h"
 #include "server/service/governance/withdrawals.h"
 #include "tests/server/service/fixture.h"
+#include "tests/support/stepping_clock.h"
 
 namespace assay::server {
 namespace {
@@ -226,6 +229,84 @@ TEST_F(DecisionImpactTest, BadQuestions_AreRefused) {
   request.after.clear();
   const auto turn = services_->impact_turn.try_take();
   EXPECT_EQ(test::refusal(decision_impact(*services_, request, {})), ErrorCode::kOverloaded);
+}
+
+// A decision at which the time ends is the next call's first; one that takes a whole call is
+// counted.
+TEST_F(DecisionImpactTest, Deadline_EndsACall_AndLosesNoDecision) {
+  for (const char* const name : {"inference", "prod", "inference", "batch"}) {
+    const DecisionRequest request{.point = DecisionPoint::kCreate,
+                                  .models = {"acme/demo"},
+                                  .workload = {name, {}, {"nvidia.com/gpu"}},
+                                  .context = context_,
+                                  .principal = "tester"};
+    ASSERT_TRUE(decide(*services_, request)->decision->verdict.allowed);
+  }
+  ImpactRequest request{.hypothesis = {.revoke_keys = {publisher_.record.id}}};
+  const auto late = decision_impact(*services_, request, clock_.now());
+  ASSERT_TRUE(late) << to_string(late.error());
+  EXPECT_EQ((*late)["undecided"], (Json{{"evaluation-deadline", 1}}));
+  EXPECT_EQ((*late)["examined"], 1);
+  EXPECT_TRUE(late->contains("next"));
+  for (int steps = 1; steps < 12; ++steps) {
+    const SteppingClock clock(clock_.now());
+    Services services{*store_, *service_key_, clock, random_, "example.com/log"};
+    request.after.clear();
+    std::uint64_t counted = 0;
+    std::uint64_t undecided = 0;
+    do {
+      const auto page =
+          decision_impact(services, request, clock.now() + std::chrono::milliseconds(steps));
+      ASSERT_TRUE(page) << to_string(page.error());
+      undecided += (*page)["undecided"].value("evaluation-deadline", std::uint64_t{0});
+      counted += (*page)["denied"].get<std::uint64_t>();
+      request.after = page->value("next", "");
+    } while (!request.after.empty());
+    EXPECT_EQ(counted + undecided, 4U) << steps;
+    EXPECT_TRUE(steps < 8 || undecided == 0) << steps;
+  }
+  EXPECT_EQ(
+      test::refusal(decision_impact(
+          *services_, {.hypothesis = {.without_artifacts = {id_of(model_).text()}}}, clock_.now())),
+      ErrorCode::kEvaluationDeadline);
+}
+
+// Never taken for unchanged, and never judged by the rules of today.
+TEST_F(DecisionImpactTest, DecisionsByOtherRules_AreCountedAsUndecided) {
+  Decision old = decide_now();
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const storage::Document known, transaction.document(old.facts));
+    ASSAY_ASSIGN(Json file, parse_json(known.bytes));
+    file["evaluator"] = kEvaluator - 1;
+    ASSAY_ASSIGN(old.facts, transaction.put_document("application/json", as_bytes(file.dump())));
+    old.id.back() = old.id.back() == '0' ? '1' : '0';
+    const Bytes signed_once =
+        envelope(kDecisionPayloadType, canonical_json(signed_form(old)).value(), {&author_});
+    ASSAY_ASSIGN(const DocumentId id, transaction.put_document(kEnvelopeMediaType, signed_once));
+    ASSAY_ASSIGN(const LeafIndex index,
+                 transaction.append({.type = std::string(event::kDecisionMade),
+                                     .time = clock_.now(),
+                                     .actor = "tester",
+                                     .subjects = {},
+                                     .documents = {id},
+                                     .detail = {{"decision_id", old.id}}}));
+    return transaction.put_decision({.id = old.id,
+                                     .envelope = id,
+                                     .allowed = true,
+                                     .point = "create",
+                                     .subjects = {},
+                                     .name_space = "inference",
+                                     .reasons = {},
+                                     .evaluated_at = old.evaluated_at,
+                                     .log_index = index});
+  };
+  const auto stored = store_->write(work);
+  ASSERT_TRUE(stored) << to_string(stored.error());
+  const Json answer = ask_if({.activate = {with_accuracy(0.999)}});
+  EXPECT_EQ(answer["examined"], 2);
+  EXPECT_EQ(answer["denied"], 1) << "the one of today";
+  EXPECT_EQ(answer["undecided"], (Json{{"case-unsupported", 1}}));
+  EXPECT_EQ(test::refusal(replay(*services_, old.id)), ErrorCode::kCaseUnsupported);
 }
 
 }  // namespace

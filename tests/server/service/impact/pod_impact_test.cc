@@ -5,8 +5,10 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/documents/accept.h"
+#include "server/service/governance/withdrawals.h"
 #include "server/service/impact/note_affected.h"
 #include "tests/server/service/bind_fixture.h"
+#include "tests/support/stepping_clock.h"
 
 namespace assay::server {
 namespace {
@@ -60,6 +62,25 @@ class PodImpactTest : public test::BindTest {
     const auto answer = affected_pods(*services_, query, {});
     EXPECT_TRUE(answer) << to_string(answer.error());
     return (*answer)["items"].get<std::vector<Json>>();
+  }
+  StatementId say(const std::string& stage, const Manifest& about, const Manifest* input,
+                  const test::TestKey& key) {
+    Lifecycle lifecycle;
+    lifecycle.stage = stage;
+    if (input != nullptr) {
+      lifecycle.inputs = {{"dataset", input->name, subject_of(*input).digest}};
+    }
+    const auto accepted = accept_attestation(
+        *services_,
+        statement_envelope(to_statement(lifecycle, {subject_of(about)}).value(), {&key}), actor_);
+    EXPECT_TRUE(accepted) << to_string(accepted.error());
+    return accepted->row.id;
+  }
+  void require_lineage() {
+    Json document = bind_policy();
+    document["version"] = 2;
+    document["require"].push_back({{"id", "origins"}, {"lineage", Json::object()}});
+    put_policy(document);
   }
   StatementId manifest_id() {
     storage::StatementQuery query;
@@ -201,25 +222,9 @@ TEST_F(PodImpactTest, AFallOfAnAncestor_IsNoted_AndFound) {
   const test::TestKey curator = make_key(KeyPurpose::kSigner, "curator", {role("collect")});
   change_trust({AddKey{trainer.record}, AddKey{curator.record}});
   const Manifest corpus = manifest("corpus", "acme/corpus");
-  const auto say = [&](const std::string& stage, const Manifest& about, const Manifest* input,
-                       const test::TestKey& key) {
-    Lifecycle lifecycle;
-    lifecycle.stage = stage;
-    if (input != nullptr) {
-      lifecycle.inputs = {{"dataset", input->name, subject_of(*input).digest}};
-    }
-    const auto accepted = accept_attestation(
-        *services_,
-        statement_envelope(to_statement(lifecycle, {subject_of(about)}).value(), {&key}), actor_);
-    EXPECT_TRUE(accepted) << to_string(accepted.error());
-    return accepted->row.id;
-  };
   say("train", model_, &corpus, trainer);
   const StatementId collected = say("collect", corpus, nullptr, curator);
-  Json document = bind_policy();
-  document["version"] = 2;
-  document["require"].push_back({{"id", "origins"}, {"lineage", Json::object()}});
-  put_policy(document);
+  require_lineage();
   ASSERT_TRUE(affected({}).empty());
   EXPECT_EQ(note_affected(*services_).value(), 0U);
   // A pod that is denied for its age alone is none that a revocation stopped.
@@ -248,6 +253,37 @@ TEST_F(PodImpactTest, AFallOfAnAncestor_IsNoted_AndFound) {
   ASSERT_TRUE(accept_attestation(
       *services_, statement_envelope(to_statement(wide, made).value(), {&trainer}), actor_));
   EXPECT_EQ(affected({.key = operator1_.record.id}).size(), 1U);
+}
+
+TEST_F(PodImpactTest, AnAncestorsWithdrawnStatement_IsNoted_AndFound) {
+  const test::TestKey maker =
+      make_key(KeyPurpose::kSigner, "maker", {role("train"), role("collect")});
+  change_trust({AddKey{maker.record}});
+  const Manifest corpus = manifest("corpus", "acme/corpus");
+  say("train", model_, &corpus, maker);
+  const StatementId collected = say("collect", corpus, nullptr, maker);
+  const StatementId beside = say("collect", manifest("other", "acme/other"), nullptr, maker);
+  require_lineage();
+  const auto withdraw = [&](const StatementId& id) {
+    const std::string payload =
+        canonical_json(to_json(Withdrawal{id, "incorrect", "not ours", {}})).value();
+    ASSERT_TRUE(
+        accept_withdrawal(*services_, envelope(kWithdrawalPayloadType, payload, {&maker}), actor_));
+  };
+  withdraw(beside);
+  EXPECT_TRUE(affected({}).empty());
+  EXPECT_EQ(note_affected(*services_).value(), 0U);
+  withdraw(collected);
+  EXPECT_EQ(affected({.statement = collected}).size(), 1U);
+  EXPECT_EQ(affected({.artifact = id_of(corpus).text()}).size(), 1U);
+  EXPECT_TRUE(affected({.statement = beside}).empty());
+  EXPECT_EQ(note_affected(*services_).value(), 1U);
+  storage::EventQuery query;
+  query.type = std::string(event::kPodsAffected);
+  const auto events = store_->snapshot().value()->events(query).value().items;
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].record.subjects, std::vector{id_of(model_).text()});
+  EXPECT_EQ(events[0].record.detail["pods"][0]["reasons"], Json::array({"ancestor-unknown"}));
 }
 
 TEST_F(PodImpactTest, PodsThatWentAreNotListed) {
@@ -294,6 +330,69 @@ TEST_F(PodImpactTest, BadQuestions_AreRefused) {
   EXPECT_TRUE(ask_if(hypothesis));
   services_->time_is_known = [] { return false; };
   EXPECT_EQ(test::refusal(ask_if(hypothesis)), ErrorCode::kUnavailable);
+}
+
+// A pod at which the time ends is the next call's first; one that takes a whole call is counted.
+TEST_F(PodImpactTest, Deadline_EndsACall_AndLosesNoPod) {
+  storage::PodRow row = pod_row().value();
+  row.uid = "uid-2";
+  ASSERT_TRUE(
+      store_->write([&](storage::Transaction& transaction) { return transaction.put_pod(row); }));
+  const auto late =
+      pod_impact(*services_, {.hypothesis = {.revoke_nodes = {"gpu-1"}}}, clock_.now());
+  ASSERT_TRUE(late) << to_string(late.error());
+  EXPECT_EQ((*late)["undecided"], (Json{{"evaluation-deadline", 1}}));
+  EXPECT_EQ((*late)["examined"], 1);
+  EXPECT_EQ((*late)["next"], "kube-apiserver/uid-1");
+  revoke(publisher_);
+  const auto none = affected_pods(*services_, {}, clock_.now());
+  EXPECT_EQ((*none)["undecided"], 1);
+  EXPECT_EQ((*none)["items"], Json::array());
+  for (int steps = 1; steps < 60; ++steps) {
+    const SteppingClock clock(clock_.now());
+    Services services{*store_, *service_key_, clock, random_, "example.com/log"};
+    AffectedQuery query{.key = publisher_.record.id};
+    std::uint64_t examined = 0;
+    std::uint64_t counted = 0;
+    do {
+      const auto page =
+          affected_pods(services, query, clock.now() + std::chrono::milliseconds(steps));
+      ASSERT_TRUE(page) << to_string(page.error());
+      examined += (*page)["examined"].get<std::uint64_t>();
+      counted += (*page)["items"].size() + (*page)["undecided"].get<std::uint64_t>();
+      query.after = page->value("next", "");
+    } while (!query.after.empty());
+    EXPECT_EQ(examined, 2U) << steps;
+    EXPECT_EQ(counted, 2U) << steps;
+  }
+}
+
+TEST_F(PodImpactTest, Deadline_OverWhatWasMadeFromADataset_IsAnError) {
+  const std::string dataset = "sha256:" + std::string(64, 'd');
+  EXPECT_EQ(test::refusal(pod_impact(*services_, {.hypothesis = {.without_artifacts = {dataset}}},
+                                     clock_.now())),
+            ErrorCode::kEvaluationDeadline);
+  EXPECT_EQ(test::refusal(affected_pods(*services_, {.artifact = dataset}, clock_.now())),
+            ErrorCode::kEvaluationDeadline);
+}
+
+TEST_F(PodImpactTest, MorePodsThanARecordNames_AreCounted) {
+  storage::PodRow row = pod_row().value();
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+    for (std::size_t i = 0; i < kMaxPodsNamed; ++i) {
+      row.uid = "more-" + std::to_string(i);
+      ASSAY_TRY(transaction.put_pod(row));
+    }
+    return {};
+  }));
+  revoke(publisher_);
+  EXPECT_EQ(note_affected(*services_).value(), kMaxPodsNamed + 1);
+  storage::EventQuery query;
+  query.type = std::string(event::kPodsAffected);
+  const auto events = store_->snapshot().value()->events(query).value().items;
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].record.detail["count"], kMaxPodsNamed + 1);
+  EXPECT_EQ(events[0].record.detail["pods"].size(), kMaxPodsNamed);
 }
 
 }  // namespace

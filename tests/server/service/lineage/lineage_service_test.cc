@@ -11,6 +11,7 @@
 #include "tests/server/service/fixture.h"
 #include "tests/server/service/hooked_store.h"
 #include "tests/server/service/lineage_policy.h"
+#include "tests/support/stepping_clock.h"
 
 namespace assay::server::test {
 namespace {
@@ -74,6 +75,7 @@ class LineageService : public LineagePolicyTest<ServiceTest> {
   Manifest model_ = manifest("model");
   Manifest corpus_ = manifest("corpus", "acme/corpus");
   Manifest secret_ = manifest("secret", "acme/secret");
+  const std::function<Status()> always_ = [] { return Status(); };
   std::uint64_t trust_ = 0;
   int writes_ = 0;
 };
@@ -390,7 +392,7 @@ TEST_F(LineageService, ClosureIsShared_UntilSomethingInItChanges) {
 
 TEST_F(LineageService, ReadDown_FindsTheModel) {
   const auto lineage = read_lineage(*store_->snapshot().value(), id_of(corpus_).text(),
-                                    policy::LineageDirection::kDown, 64);
+                                    policy::LineageDirection::kDown, 64, always_);
   ASSERT_TRUE(lineage) << to_string(lineage.error());
   const auto view = policy::view_of(**lineage, policy::LineageDirection::kDown, 64);
   ASSERT_EQ(view.nodes.size(), 2U);
@@ -411,7 +413,7 @@ TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   change({AddKey{builder.record}});
   accept(statement_envelope(provenance, {&builder}));
   const auto lineage = read_lineage(*store_->snapshot().value(), id_of(built).text(),
-                                    policy::LineageDirection::kUp, 64);
+                                    policy::LineageDirection::kUp, 64, always_);
   ASSERT_TRUE(lineage) << to_string(lineage.error());
   ASSERT_EQ((*lineage)->statements().size(), 2U);
   const auto& inputs = (*lineage)->statements().back()->inputs;
@@ -427,7 +429,7 @@ TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   accept(statement_envelope(provenance, {&builder}));
   {
     const auto read = read_lineage(*store_->snapshot().value(), id_of(built).text(),
-                                   policy::LineageDirection::kUp, 64);
+                                   policy::LineageDirection::kUp, 64, always_);
     const policy::LineageStatement& newest = *(*read)->statements().back();
     EXPECT_TRUE(newest.unread) << "a digest in another form may be anything";
     EXPECT_EQ(newest.inputs[0].name, "acme/corpus");
@@ -437,7 +439,7 @@ TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   dependencies = "many";
   accept(statement_envelope(provenance, {&builder}));
   const auto again = read_lineage(*store_->snapshot().value(), id_of(built).text(),
-                                  policy::LineageDirection::kUp, 64);
+                                  policy::LineageDirection::kUp, 64, always_);
   EXPECT_TRUE((*again)->statements().back()->unread);
 }
 
@@ -446,6 +448,43 @@ TEST_F(LineageService, SurvivesARestart) {
   reopen();
   EXPECT_EQ(reasons(), Codes());
   EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
+}
+
+// At whatever step of a lineage the deadline passes: no decision, and nothing is stored. What was
+// read before the deadline is worth as much as it was.
+TEST_F(LineageService, Deadline_EndsTheReadingAndTheJudgement) {
+  require_lineage({{"deny", {{"names", {"acme/secret"}}}}});
+  int stopped = 0;
+  for (bool made = false; !made; ++stopped) {
+    ASSERT_LT(stopped, 200);
+    const SteppingClock clock(clock_.now());
+    Services services{*store_, *service_key_, clock, random_, "example.com/log"};
+    DecisionRequest asked = request();
+    asked.deadline = clock_.now() + std::chrono::milliseconds(stopped + 1);
+    const TreeSize before = log_size();
+    const auto answer = decide(services, asked);
+    made = answer.has_value();
+    if (!made) {
+      EXPECT_EQ(answer.error().code, ErrorCode::kEvaluationDeadline);
+      EXPECT_EQ(log_size(), before);
+      DecisionRequest patient = request();
+      patient.dry_run = true;
+      const auto whole = decide(services, patient);
+      ASSERT_TRUE(whole) << to_string(whole.error());
+      EXPECT_TRUE(whole->decision->verdict.allowed) << "nothing half judged is kept";
+    }
+  }
+  EXPECT_GT(stopped, 10) << "each statement and the judgement look at the time";
+}
+
+// What is known from the decision before is not read again, and still takes time.
+TEST_F(LineageService, Deadline_IsLookedAtOverAKnownLineage) {
+  (void)decide_now();
+  const auto late =
+      lineage_facts(*services_, *store_->snapshot().value(), id_of(corpus_), clock_.now());
+  EXPECT_EQ(refusal(late), ErrorCode::kEvaluationDeadline);
+  const Decision decision = decide_now();
+  EXPECT_EQ(refusal(replay(*services_, decision.id, clock_.now())), ErrorCode::kEvaluationDeadline);
 }
 
 }  // namespace

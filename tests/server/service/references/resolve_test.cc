@@ -10,6 +10,7 @@
 #include "server/service/governance/policies.h"
 #include "server/service/governance/trust.h"
 #include "tests/server/service/fixture.h"
+#include "tests/support/stepping_clock.h"
 
 namespace assay::server::test {
 namespace {
@@ -293,16 +294,6 @@ TEST_F(Resolve, WhatIsBelieved_CountsUpToTheLimitAndNotOnePast) {
   flood(publisher_, 1, id_of(model_), "pvc://inference");
   EXPECT_EQ(refusal_of(), Reason::kLimitExceeded);
 }
-
-// Reads the time and moves it on.
-class SteppingClock final : public Clock {
- public:
-  explicit SteppingClock(Timestamp start) : now_(start) {}
-  [[nodiscard]] Timestamp now() const override { return now_ += std::chrono::milliseconds(1); }
-
- private:
-  mutable Timestamp now_;
-};
 
 TEST_F(Resolve, Deadline_IsLookedAtForEachStatement) {
   constexpr std::size_t kOthers = 99;
