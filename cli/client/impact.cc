@@ -90,6 +90,13 @@ class Sums {
 
 std::string noun_of(ImpactOver over) { return over == ImpactOver::kPods ? "pod" : "decision"; }
 
+std::string why_not_judged(const std::string& code) {
+  return code == "case-incomplete"       ? ", a stored case lacks what it rests on"
+         : code == "case-unsupported"    ? ", decided by the rules of another version of assayd"
+         : code == "evaluation-deadline" ? ", one alone takes longer than a whole call may"
+                                         : "";
+}
+
 std::string cause_text(const Json& cause) {
   const std::string policy = text_at(cause, "policy");
   const std::string condition = text_at(cause, "condition") + ": " + text_at(cause, "code");
@@ -174,8 +181,7 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
   }
   if (const auto undecided = answer.find("undecided"); undecided != answer.end()) {
     for (const auto& [code, count] : undecided->items()) {
-      print_line(count.dump() + " not judged: " + code +
-                 (code == "case-incomplete" ? ", a stored case lacks what it rests on" : ""));
+      print_line(count.dump() + " not judged: " + code + why_not_judged(code));
     }
   }
   print_line(counted(number_at(answer, "examined"), noun_of(over)) + ": " +

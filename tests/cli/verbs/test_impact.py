@@ -55,9 +55,12 @@ class Impact(served.TestCase):
         self.answer("POST", PODS, Answer(200, page(examined=5)))
         done = self.assay("impact", "--revoke-node", "gpu-1", "--tcb-status-lost", "OutOfDate", *self.to)
         self.assertIn("5 pods: 0 would be denied", done.out)
-        self.answer("POST", PODS, Answer(200, page(examined=5, undecided={"data-loss": 1})))
+        self.answer("POST", PODS, Answer(200, page(examined=5, undecided={"data-loss": 1,
+                                                                          "case-unsupported": 3})))
         done = self.assay("impact", "--withdraw-statement", KEY, *self.to, code=NO)
         self.assertIn("1 not judged: data-loss", done.out)
+        self.assertIn("3 not judged: case-unsupported, decided by the rules of another version",
+                      done.out)
 
     def test_that_nothing_is_known_is_said(self):
         self.answer("POST", PODS, Answer(200, page()))
