@@ -185,8 +185,8 @@ struct LineageView {
     std::vector<std::string> names;       // ascending, distinct
     std::vector<std::size_t> statements;  // positions in Lineage::statements(), in log order
     std::size_t depth = 0;                // least number of steps from the start
-    bool missing = false;                 // no statement and no manifest is about it
-    bool cycle = false;                   // it was made from itself, as far as the statements say
+    bool missing = false;  // no statement that stands says what it was made from, or collects it
+    bool cycle = false;    // it was made from itself, as far as the statements say
   };
   struct Edge {
     std::size_t from = 0;  // what went in

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "policy/lineage/index.h"
+#include "policy/lineage_condition.h"
+#include "policy/withdrawn_fact.h"
 
 namespace assay::policy {
 namespace {
@@ -102,24 +104,64 @@ class Viewer {
   // What is left when nodes without anything before them, and then those without anything after
   // them, are taken away again and again.
   void mark_cycles() {
+    Neighbours forward;
+    Neighbours back;
     for (const auto& [set, steps] : depth_) {
       cycle_.insert(set);
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      std::map<std::size_t, bool> has_next;
-      std::map<std::size_t, bool> has_last;
-      for (const std::size_t set : cycle_) {
-        for (const std::size_t next : next_[set]) {
-          if (cycle_.contains(next)) {
-            has_next[set] = true;
-            has_last[next] = true;
-          }
+      for (const std::size_t next : next_[set]) {
+        if (depth_.contains(next)) {
+          forward[set].push_back(next);
+          back[next].push_back(set);
         }
       }
-      changed = std::erase_if(
-                    cycle_, [&](std::size_t set) { return !has_next[set] || !has_last[set]; }) > 0;
     }
+    take_away(forward, back);
+    take_away(back, forward);
+  }
+
+  // Takes away nodes without anything before them, and what then has nothing, each edge once:
+  // strangers can make paths as long as the lineage.
+  using Neighbours = std::map<std::size_t, std::vector<std::size_t>>;
+  void take_away(const Neighbours& forward, const Neighbours& back) {
+    std::map<std::size_t, std::size_t> before;
+    std::vector<std::size_t> waiting;
+    const auto of = [](const Neighbours& all, std::size_t set) {
+      static const std::vector<std::size_t> nobody;
+      const auto found = all.find(set);
+      return found == all.end() ? &nobody : &found->second;
+    };
+    for (const std::size_t set : cycle_) {
+      for (const std::size_t last : *of(back, set)) {
+        before[set] += cycle_.contains(last) ? 1U : 0U;
+      }
+      if (before[set] == 0) {
+        waiting.push_back(set);
+      }
+    }
+    while (!waiting.empty()) {
+      const std::size_t here = waiting.back();
+      waiting.pop_back();
+      cycle_.erase(here);
+      for (const std::size_t next : *of(forward, here)) {
+        if (cycle_.contains(next) && --before[next] == 0) {
+          waiting.push_back(next);
+        }
+      }
+    }
+  }
+
+  // As a decision without leaf patterns judges it, whoever signed: somebody says what went in, or
+  // that the thing was collected. What was withdrawn, or signed by revoked keys alone, says
+  // nothing.
+  bool is_known(const std::set<std::size_t>& statements) const {
+    return std::any_of(statements.begin(), statements.end(), [&](std::size_t s) {
+      const LineageStatement& one = *index_.statements[s].statement;
+      const bool stands = !is_withdrawn(one.fact) &&
+                          std::any_of(one.fact.signers.begin(), one.fact.signers.end(),
+                                      [](const SignerFact& signer) { return !signer.key.revoked; });
+      return stands && surely_makes_subjects(one) &&
+             (one.fact.stage == kCollectStage || !one.inputs.empty());
+    });
   }
 
   LineageView::Node node(std::size_t set) const {
@@ -145,7 +187,7 @@ class Viewer {
     node.names.assign(names.begin(), names.end());
     node.statements.assign(statements.begin(), statements.end());
     node.depth = depth_.at(set);
-    node.missing = statements.empty();
+    node.missing = !is_known(statements);
     node.cycle = cycle_.contains(set);
     return node;
   }

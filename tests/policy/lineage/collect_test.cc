@@ -286,6 +286,39 @@ TEST(LineageView, ShowsNodesEdgesAndWhatIsMissing) {
   EXPECT_FALSE(view.nodes[0].cycle);
 }
 
+// A name and a manifest do not say where a thing comes from, nor does an evaluation; the picture
+// shows what the decision says.
+TEST(LineageView, MarksUnknownLeaves_AsADecisionDoes) {
+  const auto missing = [](const Made& made) {
+    std::vector<std::string> names;
+    for (const LineageView::Node& node :
+         view_of(*collect(made, {}, LineageWhose::kAll), LineageDirection::kUp, 64).nodes) {
+      if (node.missing) {
+        names.push_back(node.names.front());
+      }
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(missing(valid_lineage()), Names());
+  Made made = valid_lineage();
+  made.pop_back();
+  made.push_back(joins(3, {digest_of("corpus")}, "acme/corpus", {publisher("bob-1", "bob")}));
+  made.push_back(about(4, "evaluate", digest_of("corpus"), "acme/corpus",
+                       {input("dataset", "corpus", "acme/corpus")}, {maker("eva", "evaluate")}));
+  made.push_back(
+      about(5, "train", digest_of("corpus"), "acme/corpus", {}, {maker("trainer", "train")}));
+  EXPECT_EQ(missing(made), Names{"acme/corpus"});
+  EXPECT_EQ(judge_lineage({}, made).code, Reason::kAncestorUnknown);
+  made = valid_lineage();
+  made[1].fact.withdrawn = WithdrawnFact{"incorrect", from_now(-10), {}};
+  EXPECT_EQ(missing(made), Names{"acme/corpus"});
+  made = valid_lineage();
+  made[1].fact.signers[0].key = revoked(made[1].fact.signers[0].key, now());
+  EXPECT_EQ(missing(made), Names{"acme/corpus"});
+  EXPECT_EQ(judge_lineage({}, made).code, Reason::kAncestorUnknown);
+}
+
 TEST(LineageView, MarksCycles) {
   Made made = chain(3);
   made[2].inputs[0].digests = {digest_of("1")};
@@ -294,6 +327,19 @@ TEST(LineageView, MarksCycles) {
   EXPECT_FALSE(view.nodes[0].cycle);
   EXPECT_TRUE(view.nodes[1].cycle);
   EXPECT_TRUE(view.nodes[2].cycle);
+}
+
+// 0 <- 1 <- 2 <- 3 <- 4 <- 5, with a cycle of 1 and 2 and one of 4 and itself: what lies between
+// two cycles is marked with them, what hangs on them is not.
+TEST(LineageView, MarksWhatLiesBetweenCycles_AndNothingBeside) {
+  Made made = chain(6);
+  made[2].inputs.push_back(input("dataset", "1"));
+  made[4].inputs.push_back(input("dataset", "4"));
+  const LineageView view = view_of(*collect(made), LineageDirection::kUp, 64);
+  ASSERT_GE(view.nodes.size(), 6U);
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    EXPECT_EQ(view.nodes[i].cycle, i >= 1 && i <= 4) << i;
+  }
 }
 
 }  // namespace
