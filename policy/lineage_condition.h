@@ -8,6 +8,7 @@
 
 #include "policy/conditions.h"
 #include "policy/lineage.h"
+#include "policy/lint.h"
 
 namespace assay::policy {
 
@@ -53,9 +54,10 @@ inline constexpr std::string_view kCollectStage = "collect";
 // and when evidence grows too old for an edge rule.
 void note_changes(const LineageCondition& condition, const Lineage& lineage, Horizon& horizon);
 
-// Returns warnings about a condition: patterns that accept every leaf, parts that contradict each
-// other, rules that cannot pass. `negated`: the condition stands below a `not`.
-[[nodiscard]] std::vector<std::string> lint_lineage(const LineageCondition& condition,
-                                                    bool negated);
+// Returns what is wrong or odd about a condition: errors about parts that contradict each other and
+// rules that cannot pass or are about nothing, warnings about patterns that accept every leaf and
+// the like. Finding::condition is empty, Finding::where is relative to the condition. `negated`:
+// the condition stands below a `not`.
+[[nodiscard]] std::vector<Finding> lint_lineage(const LineageCondition& condition, bool negated);
 
 }  // namespace assay::policy

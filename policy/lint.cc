@@ -334,8 +334,10 @@ void Linter::leaf(const Condition& condition, const LintPlace& place) {
   } else if (const auto* who = std::get_if<RequestCondition>(&condition.kind)) {
     request(*who);
   } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
-    for (std::string& warning : lint_lineage(*lineage, negated)) {
-      warn(std::move(warning));
+    for (Finding& finding : lint_lineage(*lineage, negated)) {
+      finding.condition = id_;
+      finding.where = where_ + finding.where;
+      findings_.push_back(std::move(finding));
     }
   }
   const auto* own = std::get_if<ParametersCondition>(&condition.kind);

@@ -52,6 +52,9 @@ struct Finding {
 // A policy that resolves names by releases without any manifest condition is an error, because
 // nobody's release counts for such a policy.
 //
+// A lineage condition whose parts contradict each other, or with a rule that cannot pass or is
+// about nothing, is an error.
+//
 // A reference set of a kind that its list does not take is an error.
 //
 // A policy in mode enforce without any manifest condition is an error, because such a policy denies

@@ -101,7 +101,10 @@ class Logic {
  public:
   explicit Logic(std::vector<Finding>& findings) : findings_(findings) {
     for (const Finding& finding : findings) {
-      if (finding.code == kNeverPasses || finding.code == kContradiction) {
+      if (finding.code == kNeverPasses) {
+        // Of a lineage the member is named that never passes.
+        never_.insert(finding.where.substr(0, finding.where.rfind("/lineage/")));
+      } else if (finding.code == kContradiction) {
         never_.insert(finding.where);
       } else if (finding.code == kNeverFails) {
         always_.insert(finding.where);

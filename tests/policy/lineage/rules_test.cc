@@ -330,11 +330,55 @@ TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
   EXPECT_EQ(count(condition), 1U);
   condition = {};
   EXPECT_EQ(count(condition, true), 1U);
+  condition.stages = {"collect", "train", "evaluate", "quantize"};
+  condition.max_depth = 2;
+  EXPECT_EQ(count(condition), 0U);
+  condition.max_depth = 1;
+  EXPECT_EQ(count(condition), 1U);
   PolicyDocument policy = policy_with({test::condition("lineage", LineageCondition{})});
   std::get<LineageCondition>(policy.require.back().kind).leaves = {"*"};
   const auto findings = lint(policy);
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& one) {
     return one.condition == "lineage" && one.level == Finding::Level::kWarning;
+  }));
+}
+
+// With its place in the document and a code that stays, and as an error: nobody means that.
+TEST(LineageLint, Contradictions_AreErrorsWithTheirPlace) {
+  LineageCondition condition;
+  condition.leaves = {"acme/*", "acme/corpus"};
+  condition.roles = {"dataset", "base-model"};
+  condition.deny.names = {"acme/corpus"};
+  condition.deny.identities = {"trainer"};
+  condition.edges = {{"train", "dataset", 1, {"trainer", "curator"}},
+                     {"train", "code", 1, {}},
+                     {"evaluate", "", 1, {}},
+                     {"train", "", 3, {"curator", "other"}}};
+  condition.stages = {"collect", "train", "quantize"};
+  condition.max_depth = 1;
+  condition.licences = LineageLicences{{"MIT"}, {"mit"}};
+  PolicyDocument policy = policy_with({test::condition("lineage", condition)});
+  std::vector<std::string> found;
+  for (const Finding& one : lint(policy)) {
+    if (one.condition == "lineage" && one.level == Finding::Level::kError) {
+      found.push_back(one.where + " " + one.code);
+    }
+  }
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"/require/0/lineage/leaves/1 contradiction",
+                                      "/require/0/lineage/edges/0/signers/identities contradiction",
+                                      "/require/0/lineage/edges/1/role contradiction",
+                                      "/require/0/lineage/edges/2/stage contradiction",
+                                      "/require/0/lineage/edges/3/signers/at_least never-passes",
+                                      "/require/0/lineage/licences contradiction",
+                                      "/require/0/lineage/licences never-passes",
+                                      "/require/0/lineage/max_depth never-passes"}));
+  // What cannot pass here cannot pass in a combination either.
+  AllCondition all;
+  all.of = {test::condition("inner", condition)};
+  const auto findings = lint(policy_with({test::condition("outer", all)}));
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const Finding& one) {
+    return one.condition == "outer" && one.code == "never-passes";
   }));
 }
 
