@@ -39,7 +39,7 @@ Bytes intel_name(std::string_view common_name, std::vector<Bytes> more = {}) {
 }
 
 Bytes written_extension(std::string_view type, const Bytes& value, bool critical = false) {
-  return critical ? der::sequence({der::oid(type), der::boolean(true), der::octets(value)})
+  return critical ? der::sequence({der::oid(type), der::boolean_true(), der::octets(value)})
                   : der::sequence({der::oid(type), der::octets(value)});
 }
 

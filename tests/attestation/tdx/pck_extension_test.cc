@@ -81,7 +81,7 @@ TEST(TdxSgxForms, EachMember_MustBeWhatItIs) {
       return parse_pck_extension(form.written()).has_value();
     };
     EXPECT_TRUE(parsed(value)) << i;
-    EXPECT_FALSE(parsed(der::boolean(true))) << "of another type " << i;
+    EXPECT_FALSE(parsed(der::boolean_true())) << "of another type " << i;
     EXPECT_FALSE(parsed(der::value(value.front(), {}))) << "empty " << i;
     EXPECT_FALSE(parsed(doubled(value))) << "followed by another value " << i;
     if (value.front() == 0x04) {
@@ -100,7 +100,7 @@ TEST(TdxSgxForms, EachMemberOfTheTcb_MustBeWhatItIs) {
       return parse_pck_extension(form.written()).has_value();
     };
     EXPECT_TRUE(parsed(value)) << i;
-    EXPECT_FALSE(parsed(der::boolean(true))) << "of another type " << i;
+    EXPECT_FALSE(parsed(der::boolean_true())) << "of another type " << i;
     EXPECT_FALSE(parsed(der::value(value.front(), {}))) << "empty " << i;
     EXPECT_FALSE(parsed(doubled(value))) << "followed by another value " << i;
     if (i < 17) {
