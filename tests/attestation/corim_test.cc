@@ -175,8 +175,15 @@ TEST(Corim, Malformed_IsRefused) {
   const CorimSpec spec = good();
   const Bytes comid = test::encode_comid(spec);
   EXPECT_EQ(code_of(parse_corim(test::encode_corim(spec, {comid, comid}))), "malformed-corim");
-  EXPECT_EQ(code_of(parse_corim(test::encode_corim(spec, std::vector<Bytes>(17, comid)))),
-            "malformed-corim");
+  std::vector<Bytes> tags;
+  for (std::uint8_t i = 0; i < kMaxTagsOfDocument; ++i) {
+    CorimSpec named = spec;
+    named.tag_identity = from_hex("a10061" + hex_encode(Bytes{static_cast<std::uint8_t>('a' + i)}));
+    tags.push_back(test::encode_comid(named));
+  }
+  EXPECT_EQ(code_of(parse_corim(test::encode_corim(spec, tags))), "ok");
+  tags.push_back(comid);
+  EXPECT_EQ(code_of(parse_corim(test::encode_corim(spec, tags))), "malformed-corim");
   test::Writer coswid;
   coswid.tag(501).map(2).integer(0).text("a").integer(1).array(1).tag(505).bytes(Bytes{0xa0});
   EXPECT_EQ(code_of(parse_corim(coswid.out())), "malformed-corim") << "a CoSWID";
@@ -424,10 +431,15 @@ TEST(ReferenceDocument, JsonForm_RefusesWhatItDoesNotKnow) {
 }
 
 TEST(ReferenceDocument, TooLong_IsRefused) {
-  EXPECT_EQ(code_of(read_reference_document(Bytes(10U << 20, '{'))), "limit-exceeded");
+  EXPECT_NE(code_of(read_reference_document(Bytes(kMaxReferenceDocument, '{'))), "limit-exceeded");
+  EXPECT_EQ(code_of(read_reference_document(Bytes(kMaxReferenceDocument + 1, '{'))),
+            "limit-exceeded");
   EXPECT_EQ(code_of(read_reference_document({})), "malformed-cbor");
   CorimSpec spec = good();
-  spec.triples = std::vector<test::TripleSpec>(257, {.digests = {{"mrtd", sha384_of(1)}}});
+  spec.triples =
+      std::vector<test::TripleSpec>(kMaxSetsOfDocument, {.digests = {{"mrtd", sha384_of(1)}}});
+  EXPECT_EQ(read(spec), "ok");
+  spec.triples.push_back(spec.triples.front());
   EXPECT_EQ(read(spec), "limit-exceeded");
 }
 

@@ -64,6 +64,21 @@ TEST(Safetensors, Vectors_AreAcceptedOrRefused) {
   }
 }
 
+TEST(Safetensors, HeaderOfTheLargestSize_IsRead) {
+  // 100,000,000
+  const auto read = [](std::uint64_t offset, std::span<std::uint8_t> out) -> Status {
+    const std::uint8_t prefix[] = {0x00, 0xE1, 0xF5, 0x05, 0, 0, 0, 0};
+    if (offset != 0) {
+      return fail(ErrorCode::kFileUnreadable, "behind the prefix");
+    }
+    std::copy_n(prefix, out.size(), out.begin());
+    return {};
+  };
+  const auto result = read_safetensors(std::uint64_t{1} << 40, read);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kFileUnreadable) << to_string(result.error());
+}
+
 TEST(Safetensors, HeaderTooLarge_IsRefusedBeforeItIsRead) {
   // 100,000,001 in a file that has room for it.
   Reader reader(Bytes{0x01, 0xE1, 0xF5, 0x05, 0, 0, 0, 0});

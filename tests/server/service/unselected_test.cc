@@ -43,6 +43,13 @@ class UnselectedTest : public ServiceTest {
     one.pod->workload["labels"] = {{"a", std::string(bytes, 'x')}};
     return one;
   }
+  // The `bytes` of of_size() with which the pod takes all the memory there is.
+  static std::size_t largest_of(const std::string& uid) {
+    constexpr std::size_t row_bytes = 512;  // beside its texts
+    const storage::PodRow row = *of_size(uid, 0).pod;
+    return UnselectedWorkloads::kMaxPodBytes - row_bytes - row.uid.size() - row.name.size() -
+           row.name_space.size() - row.workload.dump().size();
+  }
   // Pods that leave room for no other.
   void fill_memory() {
     for (const char* uid : {"large 1", "large 2"}) {
@@ -183,6 +190,11 @@ TEST_F(UnselectedTest, TooManyPods_ForgetsTheOldestAndSaysSo) {
 TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
   add(of_size("huge", UnselectedWorkloads::kMaxPodBytes));
   EXPECT_FALSE(unselected_.find("kube-1", "huge"));
+  const std::size_t most = largest_of("most");
+  add(of_size("most", most));
+  EXPECT_TRUE(unselected_.find("kube-1", "most"));
+  add(of_size("more", most + 1));  // a name of the same length
+  EXPECT_FALSE(unselected_.find("kube-1", "more"));
   for (const char* uid : {"a", "b", "c"}) {
     add(of_size(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
   }

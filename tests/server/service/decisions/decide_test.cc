@@ -294,6 +294,22 @@ TEST_F(Decide, MoreModelsThanAllowed_AreRefused) {
   EXPECT_TRUE(decide_on(request("acme/demo,acme/demo", {"pvc://inference/m"})).verdict.allowed);
 }
 
+TEST_F(Decide, MoreModelsThanAllowedInTheMounts_AreRefused) {
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < kMaxModels; ++i) {
+    const Manifest one = manifest("m" + std::to_string(i), "acme/m" + std::to_string(i));
+    store_good_model(one);
+    places.push_back(one.locations[0]);
+  }
+  const Decision most = decide_on(request("", places));
+  EXPECT_TRUE(most.verdict.allowed) << to_json(most.verdict).dump(1);
+  EXPECT_EQ(most.models.size(), kMaxModels);
+  const Manifest more = manifest("more", "acme/more");
+  store_good_model(more);
+  places.push_back(more.locations[0]);
+  EXPECT_EQ(decide_on(request("", places)).verdict.reasons.front(), Reason::kLimitExceeded);
+}
+
 TEST_F(Decide, EmptyOrUnknownReferenceAmongOthers_IsRefused) {
   store_good_model(manifest("m"));
   for (const char* text : {"acme/demo,", ",acme/demo", "acme/demo,,acme/demo", "acme/demo,acme/x",

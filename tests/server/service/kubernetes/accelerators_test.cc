@@ -131,6 +131,19 @@ TEST(Accelerators, MoreWaysThanAreListed_Select) {
   EXPECT_EQ(asker.accelerators.size(), kMaxWays);
   EXPECT_EQ(asker.accelerators.back(), "more");
   EXPECT_TRUE(selects(asker, {"a.example/*"}));
+
+  limits = Json::object();
+  for (std::size_t i = 0; i + 1 < kMaxWays; ++i) {
+    limits["a.example/" + std::to_string(i)] = "1";
+  }
+  const auto ways = [&] {
+    return workload(one({{"resources", {{"limits", limits}}}, {"env", variables}})).accelerators;
+  };
+  EXPECT_EQ(ways().size(), kMaxWays);
+  EXPECT_NE(ways().back(), "more");
+  limits["a.example/more"] = "1";
+  EXPECT_EQ(ways().size(), kMaxWays);
+  EXPECT_EQ(ways().back(), "more");
 }
 
 TEST(Accelerators, VisibleDeviceVariables_AreNamedUnlessTheySayNone) {

@@ -46,14 +46,18 @@ TEST(PodLimits, MoreThanAnyHonestPodHas_IsRefusedNotCut) {
   mounts.push_back(mount);
   EXPECT_EQ(::assay::test::code_of(read(spec)), "limit-exceeded");
   Json many = {{"containers", Json::array()}, {"volumes", Json::array()}};
-  for (std::size_t i = 0; i <= kMaxPodContainers; ++i) {
+  for (std::size_t i = 0; i < kMaxPodContainers; ++i) {
     many["containers"].push_back({{"name", "c" + std::to_string(i)}});
   }
+  EXPECT_EQ(::assay::test::code_of(read(many)), "ok");
+  many["containers"].push_back({{"name", "more"}});
   EXPECT_EQ(::assay::test::code_of(read(many)), "limit-exceeded");
   many["containers"] = Json::array();
-  for (std::size_t i = 0; i <= kMaxPodVolumes; ++i) {
+  for (std::size_t i = 0; i < kMaxPodVolumes; ++i) {
     many["volumes"].push_back({{"name", "v" + std::to_string(i)}});
   }
+  EXPECT_EQ(::assay::test::code_of(read(many)), "ok");
+  many["volumes"].push_back({{"name", "more"}});
   EXPECT_EQ(::assay::test::code_of(read(many)), "limit-exceeded");
 }
 

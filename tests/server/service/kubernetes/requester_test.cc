@@ -57,6 +57,8 @@ TEST_F(RequesterTest, WhatTheReviewDoesNotSay_IsNotKnown) {
   review["request"]["userInfo"]["groups"] =
       std::vector<std::string>(kMaxUserGroups + 1, "release-eu");
   EXPECT_TRUE(denied_with(ask(review), "requester-unknown"));
+  review["request"]["userInfo"]["groups"] = std::vector<std::string>(kMaxUserGroups, "release-eu");
+  EXPECT_EQ(ask(review)["allowed"], true);
   review = by_the_pipeline();
   review["request"]["userInfo"]["groups"] = {"release-eu", 7};
   EXPECT_TRUE(denied_with(ask(review), "requester-unknown"));
