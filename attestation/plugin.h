@@ -26,6 +26,8 @@ extern "C" {
 
 #define ASSAY_PLUGIN_EXPORT __attribute__((visibility("default")))
 
+// NOLINTBEGIN(readability-identifier-naming): names of C
+
 // Bytes that the plug-in may read until it returns. `data` is never null; it is not terminated.
 struct assay_bytes {
   const uint8_t* data;
@@ -64,6 +66,8 @@ struct assay_plugin {
 };
 
 extern ASSAY_PLUGIN_EXPORT const struct assay_plugin assay_plugin_entry;
+
+// NOLINTEND(readability-identifier-naming)
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,8 @@ Preparing::Preparing(const BytesDone& progress, Times times) {
         (void)ended_.wait_for(lock, stop, times.every, [] { return false; });
       }
     });
-  } catch (const std::system_error&) {  // who waits may then lose patience, which is safe
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): who waits may then lose
+    // patience, which is safe
   }
 }
 

@@ -59,7 +59,7 @@ struct Finding {
 //
 // A policy in mode enforce without any manifest condition is an error, because such a policy denies
 // every pod.
-[[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy,
+[[nodiscard]] std::vector<Finding> lint(const PolicyDocument& document,
                                         const ReferenceSets& sets = {});
 
 }  // namespace assay::policy

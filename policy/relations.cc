@@ -68,11 +68,11 @@ void add_statement(const StatementCondition& condition, const Scope& scope, Excl
 }
 
 void add_condition(const Condition* condition, const Scope& scope, Excluded& excluded) {
-  if (condition == nullptr || condition->open_set) {
-    excluded.unknown = true;
-  } else if (const auto* manifest = std::get_if<ManifestCondition>(&condition->kind)) {
+  const bool known = condition != nullptr && !condition->open_set;
+  if (const auto* manifest = known ? std::get_if<ManifestCondition>(&condition->kind) : nullptr) {
     add_manifest(manifest->signers, scope.facts, excluded);
-  } else if (const auto* statement = std::get_if<StatementCondition>(&condition->kind)) {
+  } else if (const auto* statement =
+                 known ? std::get_if<StatementCondition>(&condition->kind) : nullptr) {
     add_statement(*statement, scope, excluded);
   } else {
     excluded.unknown = true;
@@ -82,11 +82,11 @@ void add_condition(const Condition* condition, const Scope& scope, Excluded& exc
 }  // namespace
 
 Excluded excluded_by(const SignerRequirement& signers, const Scope& scope) {
-  static const SignerRequirement kEverybody;
+  static const SignerRequirement everybody;
   Excluded excluded;
   for (const std::string& other : signers.none_of) {
     if (other == kPublishers) {
-      add_manifest(kEverybody, scope.facts, excluded);
+      add_manifest(everybody, scope.facts, excluded);
     } else {
       add_condition(scope.require == nullptr ? nullptr : find(*scope.require, other, 1), scope,
                     excluded);

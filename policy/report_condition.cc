@@ -339,7 +339,7 @@ ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
       worst = std::move(one);
     }
   }
-  worst->expected = std::move(result.expected);
+  worst->expected = result.expected;
   worst->evidence = std::move(evidence);
   if (!to_verify.empty()) {
     worst->actual[std::string(kToVerify)] = std::move(to_verify);

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxShownGroups = 16;
 // What was asked of the requester, one list after the other.
 class Asked {
  public:
-  Asked(ConditionResult& result) : result_(result) {}
+  explicit Asked(ConditionResult& result) : result_(result) {}
 
   // `matches` is nullopt when the value is not known.
   void ask(const char* name, const std::vector<std::string>& patterns, std::optional<bool> matches,

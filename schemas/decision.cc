@@ -54,8 +54,8 @@ std::unexpected<Error> no_evidence() {
 }
 
 const Digest& digest_of_none() {
-  static const Digest kNone = sha256(as_bytes(std::string_view("[]")));
-  return kNone;
+  static const Digest none = sha256(as_bytes(std::string_view("[]")));
+  return none;
 }
 
 // True when the JSON of `id` is `id` in quotation marks.

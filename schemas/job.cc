@@ -27,7 +27,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A location with a pod is one that the kubelet mounts.
 Result<std::string> read_location(const Json& json, const std::optional<JobPod>& pod) {
-  const std::string given = members::text(json, "location");
+  std::string given = members::text(json, "location");
   if (given.empty()) {
     return given;
   }

@@ -36,11 +36,10 @@ bool is_note(std::string_view key) {
   return std::ranges::find(notes, key) != notes.end();
 }
 
-const Json& number(const Json& value) {
+void require_number(const Json& value) {
   if (!value.is_number()) {
     throw BadSchema("minimum and maximum are numbers");
   }
-  return value;
 }
 
 // The patterns of the schemas are written so that ECMAScript and RE2 read them alike. RE2 needs
@@ -152,9 +151,11 @@ class JsonSchema::Compiler {
     } else if (key == "const") {
       node.values = std::vector<Json>(1, value);
     } else if (key == "minimum") {
-      node.minimum = number(value);
+      require_number(value);
+      node.minimum = value;
     } else if (key == "maximum") {
-      node.maximum = number(value);
+      require_number(value);
+      node.maximum = value;
     } else if (key == "pattern") {
       node.pattern = compiled(value.get<std::string>());
     } else if (key == "uniqueItems") {

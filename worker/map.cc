@@ -236,7 +236,7 @@ Result<fs::path> resolve_place(const Place& place) {
     ASSAY_TRY(check_path(place.below));
   }
   std::error_code error;
-  const fs::path base = fs::canonical(place.base, error);
+  fs::path base = fs::canonical(place.base, error);
   if (error) {
     return fail(ErrorCode::kFileUnreadable, "The directory of the location: " + error.message(),
                 place.base.string());
@@ -245,7 +245,7 @@ Result<fs::path> resolve_place(const Place& place) {
     return base;
   }
   const fs::path wanted = base / place.below;
-  const fs::path real = fs::canonical(wanted, error);
+  fs::path real = fs::canonical(wanted, error);
   if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
     return fail(ErrorCode::kNotFound, "Nothing is there", place.below);
   }

@@ -91,7 +91,8 @@ Result<client::HttpResponse> Service::send(client::HttpRequest request) {
   return response;
 }
 
-Result<Bytes> Service::post(const std::string& path, std::string body, std::string_view type) {
+Result<Bytes> Service::post(const std::string& path, const std::string& body,
+                            std::string_view type) {
   client::HttpRequest request;
   request.method = "POST";
   request.path = path;

@@ -76,7 +76,7 @@ class Service {
   [[nodiscard]] Result<std::vector<std::string>> manifest_ids(const ArtifactId& artifact,
                                                               const std::string& name);
   [[nodiscard]] Result<Statement> statement_of(const std::string& id);
-  [[nodiscard]] Result<Bytes> post(const std::string& path, std::string body,
+  [[nodiscard]] Result<Bytes> post(const std::string& path, const std::string& body,
                                    std::string_view type = client::kJsonType);
   [[nodiscard]] Result<ReportAnswer> submit(const JobLease& lease, const char* what,
                                             const Json& body);

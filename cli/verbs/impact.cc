@@ -73,7 +73,7 @@ Result<Json> request_of(const ImpactOptions& options) {
                 "Say what is supposed: --revoke-key, --withdraw-statement, --without-artifact, "
                 "--tcb-status-lost, --revoke-node, --activate or --deactivate");
   }
-  const Json request = {{"hypothesis", std::move(hypothesis)}, {"limit", options.limit}};
+  Json request = {{"hypothesis", std::move(hypothesis)}, {"limit", options.limit}};
   ASSAY_TRY(parse_impact_request(as_bytes(request.dump())));
   return request;
 }

@@ -71,7 +71,7 @@ Status change_case(Json& one) {
   if (found == one.end()) {
     return {};
   }
-  const Json changes = *found;
+  const Json changes = std::move(*found);
   one.erase(found);
   if (!changes.is_array() || changes.size() > kMaxChanges) {
     return fail(ErrorCode::kSchemaViolation, "A change is a list of at most 64 operations",

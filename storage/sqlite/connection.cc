@@ -72,7 +72,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mo
 
 Result<Bytes> Connection::page_of_file(std::int64_t number, int page_size) {
   sqlite3_file* file = nullptr;
-  ASSAY_TRY(check(sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file)));
+  ASSAY_TRY(check(sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_FILE_POINTER,
+                                       static_cast<void*>(&file))));
   if (file == nullptr || file->pMethods == nullptr) {
     return fail(ErrorCode::kStorage, "the database has no file");
   }

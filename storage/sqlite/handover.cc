@@ -21,7 +21,7 @@ Result<std::string> note_of_both(const LogState& state, const std::string& origi
   const Checkpoint checkpoint{origin, state.size, state.root};
   ASSAY_ASSIGN(const std::string old_note, sign_checkpoint(checkpoint, current));
   ASSAY_ASSIGN(const std::string new_note, sign_checkpoint(checkpoint, next));
-  const std::string both = old_note + new_note.substr(checkpoint_text(checkpoint).size() + 1);
+  std::string both = old_note + new_note.substr(checkpoint_text(checkpoint).size() + 1);
   if (state.note != old_note && state.note != both) {
     return fail(ErrorCode::kInvalidConfig, "the log was signed with another key than configured");
   }

@@ -153,7 +153,7 @@ class Finder {
       return 1;
     }
     std::uint64_t done = 0;
-    for (std::string after = "";;) {
+    for (std::string after;;) {
       std::vector<std::string> names;
       {
         Query query = connection_.query(Sql::kSealNames);

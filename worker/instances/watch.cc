@@ -398,7 +398,7 @@ void InstanceWatch::run(Watcher& watcher, const std::stop_token& stop) {
   if (found) {
     try {
       locate(watcher, *model, look, *std::move(found), end.get_token());
-    } catch (const std::exception&) {  // what was found was told
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what was found was told
     }
   }
   model->release();

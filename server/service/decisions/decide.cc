@@ -335,7 +335,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
 Result<std::shared_ptr<const Policies>> policies_of_case(Services& services,
                                                          storage::Snapshot& snapshot,
                                                          const CaseFile& file) {
-  ASSAY_ASSIGN(const auto in_force, policies_in_force(services, snapshot));
+  ASSAY_ASSIGN(auto in_force, policies_in_force(services, snapshot));
   const auto names = [](const auto& policies) {
     std::vector<StatementId> ids;
     std::set<StatementId> sets;

@@ -39,7 +39,7 @@ std::string signed_by(const ConditionResult& result) {
 // "/metrics/accuracy is 0.71, not >= 0.9": the first test that does not hold.
 std::string first_test(const ConditionResult& result) {
   const Json& failure = first_of(member_at(result.actual, "failures"));
-  const std::string pointer = one_line(member_at(failure, "pointer"));
+  std::string pointer = one_line(member_at(failure, "pointer"));
   if (pointer.empty() || !failure.contains("actual")) {
     return pointer;
   }
@@ -115,7 +115,7 @@ std::string sentence_of(const ConditionResult& result) {
 std::string warning_of(const std::string& before, const ConditionResult& result) {
   const std::string name = before + result.id;
   const std::string codes = codes_of(result);
-  const std::string full = before + condition_words(result);
+  std::string full = before + condition_words(result);
   if (full.size() <= kMaxWarning) {
     return full;
   }

@@ -60,7 +60,7 @@ Result<const Json*> list_of(const Json& holder, std::string_view name) {
 // Anything counts that is not plainly unset.
 bool is_set(const Json& holder, std::string_view member) {
   const Json& value = member_at(holder, member);
-  return !(value.is_null() || value == false || value == "");
+  return !(value.is_null() || value == false || value == Json(""));
 }
 
 bool goes_up(std::string_view path) {
@@ -221,7 +221,7 @@ std::optional<std::string> sub_path_of(const Json& mount) {
   const Json& expression = member_at(mount, "subPathExpr");
   const Json& sub_path = member_at(mount, "subPath");
   const bool plain = sub_path.is_null() || sub_path.is_string();
-  if (!plain || !(expression.is_null() || expression == "")) {
+  if (!plain || !(expression.is_null() || expression == Json(""))) {
     return std::nullopt;
   }
   const std::string text = text_at(mount, "subPath");
