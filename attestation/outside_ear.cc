@@ -294,10 +294,12 @@ Outcome check_status(const Json& claims, const OutsideVerifier& verifier, EarVer
     }
   }
   Tier worst = Tier::kAffirming;
+  bool unknown = false;  // a warning elsewhere hides no submodule that nobody could appraise
   for (const auto& [name, submod] : submods.items()) {
     const auto tier = read_submod(name, submod, names, verdict);
     ASSAY_EAR_TRY(tier);
     worst = std::max(worst, *tier);
+    unknown = unknown || *tier == Tier::kNone;
   }
   // The older names have no status of the whole.
   if (claims.contains(names.status) || verifier.names == EarNames::kUnderscores) {
@@ -310,8 +312,14 @@ Outcome check_status(const Json& claims, const OutsideVerifier& verifier, EarVer
     }
   }
   verdict.status = tier_name(worst);
-  if (worst != Tier::kAffirming && !(worst == Tier::kWarning && verifier.accept_warning)) {
+  const bool accepted =
+      worst == Tier::kAffirming || (worst == Tier::kWarning && verifier.accept_warning);
+  if (!accepted) {
     return refuse("EAR_STATUS_NOT_ACCEPTED:" + verdict.status, "the verifier does not affirm");
+  }
+  if (unknown) {
+    return refuse("EAR_STATUS_NOT_ACCEPTED:" + std::string(tier_name(Tier::kNone)),
+                  "the verifier knows nothing of a submodule");
   }
   return {};
 }

@@ -294,6 +294,19 @@ TEST(OutsideEar, Warning_CountsWhereItIsAccepted) {
   EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
 }
 
+// Else a machine of which nothing is known would pass as soon as another part of it has a warning.
+TEST(OutsideEar, SubmoduleOfWhichNothingIsKnown_DoesNotHideBehindAWarning) {
+  Json policy = old_policy();
+  policy["accept_warning"] = true;
+  Json claims = old_claims();
+  claims["submods"]["cpu0"]["ear.status"] = "warning";
+  EXPECT_EQ(error_of(judge(claims, policy)), "OK:warning");
+  claims["submods"]["gpu0"]["ear.status"] = "none";
+  EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
+  claims["submods"]["gpu0"]["ear.trustworthiness-vector"] = {{"executables", 2}};
+  EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
+}
+
 TEST(OutsideEar, Platform_IsRead) {
   Json policy = old_policy();
   policy["platform"] = "/submods/cpu0/ppid";
