@@ -29,6 +29,12 @@ bool is_about_machine(ErrorCode code) {
          code == ErrorCode::kInternal;
 }
 
+// Of what processes say of themselves: a sum beyond what a report can state is the largest number
+// that it can.
+std::uint64_t sum_of(std::uint64_t one, std::uint64_t other) {
+  return std::min<std::uint64_t>(one + other, kMaxSafeInteger);
+}
+
 }  // namespace
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
@@ -202,9 +208,9 @@ void InstanceModel::add_registered(MemoryFacts& facts) const {
       devices.insert(registration.device);
     }
     for (const InstancePiece& piece : registration.pieces) {
-      facts.registered += piece.size;
+      facts.registered = sum_of(facts.registered, piece.size);
     }
-    facts.uncovered += registration.uncovered_bytes;
+    facts.uncovered = sum_of(facts.uncovered, registration.uncovered_bytes);
   }
   facts.containers.assign(containers.begin(), containers.end());
   facts.devices.assign(devices.begin(), devices.end());

@@ -89,6 +89,21 @@ TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
   EXPECT_DOUBLE_EQ(memory.detection, 1);
 }
 
+// Each process may say up to 2^53 - 1; a report with the sum could not be written, and its job
+// would end five leases later without a word of why.
+TEST_P(InstanceModelTest, SumsThatNoReportCanState_AreTheLargestNumber) {
+  make_owners();
+  for (const auto& owner : owners_) {
+    owner->edit().uncovered_bytes = kMaxSafeInteger;
+    owner->edit().pieces.push_back({kMaxSafeInteger - 100'000, PieceKind::kStaged, "a test"});
+  }
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed) << hashed.error().detail;
+  EXPECT_EQ(hashed->memory.uncovered, std::uint64_t{kMaxSafeInteger});
+  EXPECT_EQ(hashed->memory.registered, std::uint64_t{kMaxSafeInteger});
+  EXPECT_TRUE(canonical_json(to_json(hashed->memory)));
+}
+
 TEST_P(InstanceModelTest, AFlippedByte_IsReportedAsFound_AndLocated) {
   make_owners();
   owners_[1]->flip(0, 20'000);
