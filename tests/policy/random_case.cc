@@ -275,7 +275,7 @@ Facts RandomCase::facts() {
   facts.claims = claims();
   facts.instances = instances();
   if (lineage_.below(3) != 0) {
-    facts.lineage = lineage_of(lineage_.made());
+    facts.lineage = lineage_.lineage();
   }
   if (one_in(4)) {
     facts.asked_locations = {one_in(4) ? "nfs://h/x" : location()};

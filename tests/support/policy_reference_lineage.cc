@@ -101,11 +101,11 @@ class Questioner {
     const bool open = later_ || waiting || edges == Truth::kUnknown || once_later();
     list.push_back({open ? Truth::kUnknown : Truth::kYes, Reason::kConditionUndecided});
     list.push_back({once, Reason::kAncestorDenied});
+    list.push_back({once_whole(), Reason::kLineageIncomplete});
     list.push_back({all_known() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
     list.push_back({licences(true), Reason::kLicenceUnknown});
     list.push_back({cyclic ? Truth::kUnknown : Truth::kYes, Reason::kLineageCycle});
-    list.push_back({case_.facts.lineage->reached().empty() ? Truth::kYes : Truth::kUnknown,
-                    Reason::kLineageIncomplete});
+    list.push_back({whole(), Reason::kLineageIncomplete});
     return list;
   }
 
@@ -325,9 +325,21 @@ class Questioner {
               return true;
             }
           }
-          if (bad_name(input->name)) {
+          if (bad_name(input->name) ||
+              std::any_of(input->also.begin(), input->also.end(), bad_name)) {
             return true;
           }
+        }
+        if (beside_denied(*one, thing)) {
+          return true;
+        }
+      }
+      for (const LineageAside& aside : case_.facts.lineage->rest().aside) {
+        const bool maker = aside.makes && (is_among(deny.identities, aside.identity) ||
+                                           is_among(deny.keys, aside.key.text()));
+        if (thing.digests.contains(aside.digest) &&
+            (maker || std::any_of(aside.names.begin(), aside.names.end(), bad_name))) {
+          return true;
         }
       }
       for (const auto& one : all()) {
@@ -352,6 +364,40 @@ class Questioner {
     return false;
   }
 
+  // What one statement says are digests of one subject.
+  bool beside_denied(const LineageStatement& one, const Thing& thing) const {
+    return std::any_of(one.together.begin(), one.together.end(), [&](const auto& together) {
+      const bool here = std::any_of(together.begin(), together.end(), [&](const auto& digest) {
+        return thing.digests.contains(digest);
+      });
+      return here && std::any_of(together.begin(), together.end(), [&](const auto& digest) {
+               return is_among(condition_.deny.digests, digest);
+             });
+    });
+  }
+
+  // Where the search ended, but for what was never reached. Without places it may be anywhere.
+  Truth whole() const {
+    const auto& cut = case_.facts.lineage->rest().cut;
+    const bool here = std::any_of(reached_.begin(), reached_.end(), [&](std::size_t number) {
+      return std::any_of(cut.begin(), cut.end(), [&](const std::string& digest) {
+        return things_[number].digests.contains(digest);
+      });
+    });
+    return !case_.facts.lineage->reached().empty() && (cut.empty() || here) ? Truth::kUnknown
+                                                                            : Truth::kYes;
+  }
+
+  Truth once_whole() const {
+    return any_withdrawn() && any_denied_at_all() ? Questioner(condition_, case_, true).whole()
+                                                  : Truth::kYes;
+  }
+
+  bool any_withdrawn() const {
+    return std::any_of(all().begin(), all().end(),
+                       [](const auto& one) { return one->fact.withdrawn.has_value(); });
+  }
+
   bool any_denied_at_all() const { return !(condition_.deny == LineageDeny{}); }
 
   // What somebody took back still speaks against a model, without proving anything.
@@ -361,9 +407,7 @@ class Questioner {
   }
 
   bool once_later() const {
-    const bool any = std::any_of(all().begin(), all().end(),
-                                 [](const auto& one) { return one->fact.withdrawn.has_value(); });
-    return any && any_denied_at_all() && Questioner(condition_, case_, true).later_;
+    return any_withdrawn() && any_denied_at_all() && Questioner(condition_, case_, true).later_;
   }
 
   bool accepted(const Texts& digests, const Texts& names) const {

@@ -67,12 +67,14 @@ inline Made valid_lineage() {
 }
 
 inline std::shared_ptr<const Lineage> lineage_of(const Made& made,
-                                                 std::vector<std::string> reached = {}) {
+                                                 std::vector<std::string> reached = {},
+                                                 LineageRest rest = {}) {
   Lineage::Statements statements;
   for (const LineageStatement& one : made) {
     statements.push_back(std::make_shared<const LineageStatement>(one));
   }
-  return Lineage::make(artifact().text(), std::move(statements), std::move(reached));
+  return Lineage::make(artifact().text(), std::move(statements), std::move(reached),
+                       std::move(rest));
 }
 
 inline Facts facts_with(const Made& made, std::vector<std::string> reached = {}) {

@@ -34,6 +34,29 @@ class RandomLineage {
     return made;
   }
 
+  // With what a search leaves out, and where it ended.
+  std::shared_ptr<const Lineage> lineage() {
+    const Made known = made();
+    LineageRest rest;
+    std::vector<std::string> reached;
+    if (below(4) == 0) {
+      const TrustedKey stranger = signer(pick({"b", "d"}), pick({"ben", "dan"}), "*");
+      rest.aside.push_back({digest(below(6)),
+                            stranger.id,
+                            stranger.identity,
+                            {pick({"mallory/x", "acme/z"})},
+                            1 + below(3),
+                            below(2) == 0});
+    }
+    if (wrong_in(4)) {
+      reached = {pick({"depth", "digests", "statements"})};
+      if (below(4) != 0) {
+        rest.cut = {digest(below(6))};
+      }
+    }
+    return lineage_of(known, std::move(reached), std::move(rest));
+  }
+
   LineageCondition condition() {
     LineageCondition condition;
     if (below(3) == 0) {
@@ -67,11 +90,17 @@ class RandomLineage {
     if (below(8) == 0) {
       condition.deny.identities = {"ben"};
     }
+    if (below(10) == 0) {
+      condition.deny.keys = {signer(pick({"a", "b", "c", "d"}), "ann", "*").id.text()};
+    }
     if (below(4) == 0) {
       condition.max_depth = 1 + below(3);
     }
     if (below(4) == 0) {
-      condition.licences = {{"MIT"}, {}};
+      condition.licences = LineageLicences{{"MIT"}, {}};
+      if (below(3) == 0) {
+        condition.licences = LineageLicences{{}, {pick({"GPL-3.0-only", "GPL-3.0", "MIT"})}};
+      }
     }
     return condition;
   }
@@ -119,6 +148,9 @@ class RandomLineage {
         one.digests.push_back(digest(below(6)));
         std::sort(one.digests.begin(), one.digests.end());
       }
+      if (wrong_in(6)) {
+        one.also = {pick({"mallory/x", "acme/z"})};
+      }
       inputs.push_back(std::move(one));
     }
     std::vector<TrustedKey> keys = {signer(pick({"a", "b"}), pick({"ann", "ben"}), "*")};
@@ -142,6 +174,10 @@ class RandomLineage {
           made.subjects.end());
     }
     spoil(made);
+    if (wrong_in(5)) {
+      made.together = {{made.subjects.front().digest, pick({"sha1:11", "sha1:22"})}};
+      std::sort(made.together.front().begin(), made.together.front().end());
+    }
     if (!wrong_in(6)) {
       made.fact.evidence = random_evidence(engine_, made.fact, honest_);
     }
