@@ -55,6 +55,9 @@ struct EngineInfo {
   std::optional<Digest> kernel_digest;
   // UUID of the device as its vendor's tools write it ("GPU-..."); empty: unknown, or the CPU.
   std::string uuid{};
+  // Address of the device on the PCI bus, as Linux writes it ("0000:1b:00.0"); empty: unknown, or
+  // the CPU.
+  std::string pci{};
 };
 
 // Descriptors that import_memory() of an engine takes.

@@ -68,6 +68,9 @@ void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Jso
   if (const InstanceFact* watched = watched_as(report.instance, known); watched != nullptr) {
     actual["state"] = watched->state;
     actual["heartbeat_age_seconds"] = age_seconds(watched->heard_at, now);
+    for (const BeatFinding& finding : watched->findings) {
+      actual["findings"].push_back(to_json(finding));
+    }
   }
 }
 

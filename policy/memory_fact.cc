@@ -8,6 +8,48 @@ namespace assay::policy {
 using reading::check_members;
 using reading::Reader;
 
+namespace {
+
+Result<std::uint64_t> rank_of(const Json& item, const std::string& place) {
+  if (!item.is_number_unsigned()) {
+    return reading::violation("this must be a number from 0", place);
+  }
+  return item.get<std::uint64_t>();
+}
+
+// Unknown values are null there.
+Result<MemoryReader> reader_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where,
+                          {"ranks", "id", "name", "driver", "uuid", "pci", "kernel_digest"}));
+  const Reader in{json, where};
+  MemoryReader reader;
+  ASSAY_ASSIGN(reader.ranks, in.list<std::uint64_t>("ranks", rank_of));
+  ASSAY_ASSIGN(reader.id, in.text("id"));
+  ASSAY_ASSIGN(reader.name, in.text("name"));
+  ASSAY_ASSIGN(reader.driver, in.text("driver"));
+  if (!json["uuid"].is_null()) {
+    ASSAY_ASSIGN(reader.uuid, in.text("uuid"));
+  }
+  if (!json["pci"].is_null()) {
+    ASSAY_ASSIGN(reader.pci, in.text("pci"));
+  }
+  if (!json["kernel_digest"].is_null()) {
+    ASSAY_ASSIGN(reader.kernel_digest, in.parsed("kernel_digest", Digest::parse));
+  }
+  return reader;
+}
+
+Result<BeatFinding> finding_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"tensor", "detail"}));
+  const Reader in{json, where};
+  BeatFinding finding;
+  ASSAY_ASSIGN(finding.tensor, in.text("tensor"));
+  ASSAY_ASSIGN(finding.detail, in.text("detail"));
+  return finding;
+}
+
+}  // namespace
+
 Json to_json(const MemoryFact& memory) {
   Json json = {{"world", memory.world},           {"in_place", memory.in_place},
                {"on_devices", memory.on_devices}, {"staged", memory.staged},
@@ -16,6 +58,9 @@ Json to_json(const MemoryFact& memory) {
   if (memory.device_bytes) {
     json["device_bytes"] = *memory.device_bytes;
   }
+  for (const MemoryReader& reader : memory.read_by) {
+    json["read_by"].push_back(to_json(reader));
+  }
   return json;
 }
 
@@ -23,7 +68,7 @@ Result<MemoryFact> memory_from_json(const Json& json, const std::string& where) 
   ASSAY_TRY(check_members(
       json, where,
       {"world", "in_place", "on_devices", "staged", "registered", "uncovered", "redrawn"},
-      {"device_bytes"}));
+      {"device_bytes", "read_by"}));
   const Reader in{json, where};
   MemoryFact memory;
   ASSAY_ASSIGN(memory.world, in.number("world"));
@@ -36,22 +81,32 @@ Result<MemoryFact> memory_from_json(const Json& json, const std::string& where) 
   if (json.contains("device_bytes")) {
     ASSAY_ASSIGN(memory.device_bytes, in.number("device_bytes"));
   }
+  if (json.contains("read_by")) {
+    ASSAY_ASSIGN(memory.read_by, in.list<MemoryReader>("read_by", reader_from_json));
+  }
   return memory;
 }
 
 Json to_json(const InstanceFact& instance) {
-  return {{"instance", instance.instance},
-          {"state", instance.state},
-          {"heard_at", to_rfc3339(instance.heard_at)}};
+  Json json = {{"instance", instance.instance},
+               {"state", instance.state},
+               {"heard_at", to_rfc3339(instance.heard_at)}};
+  for (const BeatFinding& finding : instance.findings) {
+    json["findings"].push_back(to_json(finding));
+  }
+  return json;
 }
 
 Result<InstanceFact> instance_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"instance", "state", "heard_at"}));
+  ASSAY_TRY(check_members(json, where, {"instance", "state", "heard_at"}, {"findings"}));
   const Reader in{json, where};
   InstanceFact instance;
   ASSAY_ASSIGN(instance.instance, in.text("instance"));
   ASSAY_ASSIGN(instance.state, in.text("state"));
   ASSAY_ASSIGN(instance.heard_at, in.time("heard_at"));
+  if (json.contains("findings")) {
+    ASSAY_ASSIGN(instance.findings, in.list<BeatFinding>("findings", finding_from_json));
+  }
   return instance;
 }
 

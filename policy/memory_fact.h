@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
+#include "schemas/heartbeat.h"
+#include "schemas/memory_facts.h"
 
 namespace assay::policy {
 
@@ -23,6 +26,8 @@ struct MemoryFact {
   std::uint64_t uncovered = 0;                // bytes of buffers that are not registered
   std::optional<std::uint64_t> device_bytes;  // of the processes, as the driver says; or unknown
   std::uint64_t redrawn = 0;                  // pieces exported anew and compared
+  // Devices that hashed, for people: no condition looks at them. Empty: the report did not say.
+  std::vector<MemoryReader> read_by{};
   bool operator==(const MemoryFact&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFact& memory);
@@ -34,6 +39,8 @@ struct InstanceFact {
   std::string instance;
   std::string state;   // "pending", "verified", "violated", "unknown"
   Timestamp heard_at;  // when the service got that heartbeat
+  // Where a violated instance was found changed, for people: no condition looks at it.
+  std::vector<BeatFinding> findings{};
   bool operator==(const InstanceFact&) const = default;
 };
 [[nodiscard]] Json to_json(const InstanceFact& instance);

@@ -31,6 +31,15 @@ Result<std::optional<DocumentId>> read_report(const Json& json) {
   return *std::move(report);
 }
 
+std::vector<BeatFinding> read_findings(const Json& json) {
+  std::vector<BeatFinding> findings;
+  static const Json kNone = Json::array();
+  for (const Json& item : members::child(json, "findings", kNone)) {
+    findings.push_back({members::text(item, "tensor"), members::text(item, "detail")});
+  }
+  return findings;
+}
+
 Result<InstanceBeat> read_beat(const Json& json) {
   JobInstance instance{members::text(json, "pod"), members::text(json, "instance")};
   auto artifact = ArtifactId::parse(members::text(json, "artifact"));
@@ -42,7 +51,12 @@ Result<InstanceBeat> read_beat(const Json& json) {
   if (state == InstanceState::kVerified && !report) {
     return violation("a verified instance names its report", "/report");
   }
-  return InstanceBeat{std::move(instance), *std::move(artifact), state, std::move(report)};
+  std::vector<BeatFinding> findings = read_findings(json);
+  if (!findings.empty() && state != InstanceState::kViolated) {
+    return violation("findings are of a violated instance", "/findings");
+  }
+  return InstanceBeat{std::move(instance), *std::move(artifact), state, std::move(report),
+                      std::move(findings)};
 }
 
 Result<std::vector<InstanceBeat>> read_beats(const Json& list) {
@@ -87,6 +101,10 @@ Result<InstanceState> instance_state_from(std::string_view text) {
   return *found;
 }
 
+Json to_json(const BeatFinding& finding) {
+  return {{"tensor", finding.tensor}, {"detail", finding.detail}};
+}
+
 Json to_json(const Heartbeat& heartbeat) {
   Json instances = Json::array();
   for (const InstanceBeat& beat : heartbeat.instances) {
@@ -95,6 +113,9 @@ Json to_json(const Heartbeat& heartbeat) {
                          {"artifact", beat.artifact.text()},
                          {"state", name(beat.state)},
                          {"report", beat.report ? Json(beat.report->text()) : Json()}});
+    for (const BeatFinding& finding : beat.findings) {
+      instances.back()["findings"].push_back(to_json(finding));
+    }
   }
   return {{"node", heartbeat.node},
           {"session", text(heartbeat.session)},

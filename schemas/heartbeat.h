@@ -20,6 +20,9 @@ namespace assay {
 inline constexpr std::string_view kHeartbeatPayloadType = "application/vnd.assay.heartbeat+json";
 // Largest number of instances in one heartbeat.
 inline constexpr std::size_t kMaxBeatInstances = 64;
+// Largest number of findings about one instance in a heartbeat, and bytes of each text in one.
+inline constexpr std::size_t kMaxBeatFindings = 4;
+inline constexpr std::size_t kMaxBeatText = 256;
 
 // What the node agent found out about an instance. kVerified: the bytes are those of the artifact.
 // kViolated: they are not. kUnknown: the bytes could not be read, or were not read recently.
@@ -28,12 +31,21 @@ enum class InstanceState : std::uint8_t { kPending, kVerified, kViolated, kUnkno
 [[nodiscard]] std::string_view name(InstanceState state);  // "pending", "verified", ...
 [[nodiscard]] Result<InstanceState> instance_state_from(std::string_view name);
 
+// Where bytes of a violated instance changed, for people.
+struct BeatFinding {
+  std::string tensor;  // empty: not known
+  std::string detail;  // with the ranges of bytes, once they are known
+  bool operator==(const BeatFinding&) const = default;
+};
+[[nodiscard]] Json to_json(const BeatFinding& finding);
+
 struct InstanceBeat {
   JobInstance instance;
   ArtifactId artifact;
   InstanceState state;
   // Digest of the envelope of the report that verified the instance; always present with kVerified.
   std::optional<DocumentId> report;
+  std::vector<BeatFinding> findings{};  // present only with kViolated
   bool operator==(const InstanceBeat&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "schemas/members.h"
 
@@ -38,6 +39,46 @@ Result<std::vector<ExtraTensor>> read_extra(const Json& json) {
   return out;
 }
 
+Result<MemoryReader> read_reader(const Json& json) {
+  MemoryReader reader;
+  ASSAY_ASSIGN(reader.ranks, members::ascending(json, "ranks"));
+  reader.id = members::text(json, "id");
+  reader.name = members::text(json, "name");
+  reader.driver = members::text(json, "driver");
+  if (json["uuid"].is_string()) {
+    reader.uuid = members::text(json, "uuid");
+  }
+  if (json["pci"].is_string()) {
+    reader.pci = members::text(json, "pci");
+  }
+  if (json["kernel_digest"].is_string()) {
+    ASSAY_ASSIGN(reader.kernel_digest, Digest::parse(members::text(json, "kernel_digest")));
+  }
+  return reader;
+}
+
+Result<std::vector<MemoryReader>> read_readers(const Json& list, std::uint64_t world) {
+  std::vector<MemoryReader> readers;
+  std::set<std::uint64_t> ranks;
+  for (const Json& item : list) {
+    const std::string place = "/read_by/" + std::to_string(readers.size());
+    auto reader = read_reader(item);
+    if (!reader) {
+      return members::under(place, std::move(reader).error());
+    }
+    for (const std::uint64_t rank : reader->ranks) {
+      if (rank >= world || !ranks.insert(rank).second) {
+        return violation("each rank of the world is read once", place + "/ranks");
+      }
+    }
+    if (!readers.empty() && readers.back().ranks.front() >= reader->ranks.front()) {
+      return violation("devices stand in the order of their first ranks", place);
+    }
+    readers.push_back(*std::move(reader));
+  }
+  return readers;
+}
+
 std::optional<std::uint64_t> read_device_bytes(const Json& json) {
   return json["device_bytes"].is_null()
              ? std::nullopt
@@ -46,25 +87,43 @@ std::optional<std::uint64_t> read_device_bytes(const Json& json) {
 
 }  // namespace
 
+Json to_json(const MemoryReader& reader) {
+  const auto known = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  return {{"ranks", reader.ranks},
+          {"id", reader.id},
+          {"name", reader.name},
+          {"driver", reader.driver},
+          {"uuid", known(reader.uuid)},
+          {"pci", known(reader.pci)},
+          {"kernel_digest", reader.kernel_digest ? Json(reader.kernel_digest->text()) : Json()}};
+}
+
 Json to_json(const MemoryFacts& memory) {
   Json extra = Json::array();
   for (const ExtraTensor& tensor : memory.extra_tensors) {
     extra.push_back({{"name", tensor.name}, {"size", tensor.size}});
   }
-  return {{"world", memory.world},
-          {"containers", memory.containers},
-          {"devices", memory.devices},
-          {"in_place", memory.in_place},
-          {"on_devices", memory.on_devices},
-          {"staged", memory.staged},
-          {"staged_causes", memory.staged_causes},
-          {"registered", memory.registered},
-          {"uncovered", memory.uncovered},
-          {"device_bytes", memory.device_bytes ? Json(*memory.device_bytes) : Json()},
-          {"redrawn", memory.redrawn},
-          {"detection", memory.detection},
-          {"extra_tensors", std::move(extra)},
-          {"extra_tensor_count", memory.extra_tensor_count}};
+  Json json = {{"world", memory.world},
+               {"containers", memory.containers},
+               {"devices", memory.devices},
+               {"in_place", memory.in_place},
+               {"on_devices", memory.on_devices},
+               {"staged", memory.staged},
+               {"staged_causes", memory.staged_causes},
+               {"registered", memory.registered},
+               {"uncovered", memory.uncovered},
+               {"device_bytes", memory.device_bytes ? Json(*memory.device_bytes) : Json()},
+               {"redrawn", memory.redrawn},
+               {"detection", memory.detection},
+               {"extra_tensors", std::move(extra)},
+               {"extra_tensor_count", memory.extra_tensor_count}};
+  if (!memory.read_by.empty()) {
+    json["read_by"] = Json::array();
+    for (const MemoryReader& reader : memory.read_by) {
+      json["read_by"].push_back(to_json(reader));
+    }
+  }
+  return json;
 }
 
 Result<MemoryFacts> memory_facts_from(const Json& json) {
@@ -93,12 +152,13 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   memory.detection = json["detection"].get<double>();
   ASSAY_ASSIGN(memory.extra_tensors, read_extra(json));
   memory.extra_tensor_count = members::number(json, "extra_tensor_count");
+  ASSAY_ASSIGN(memory.read_by, memory_readers_from(json));
   return memory;
 }
 
-double uncovered_share(const MemoryFacts& memory) {
-  const double all = static_cast<double>(memory.registered) + static_cast<double>(memory.uncovered);
-  return all > 0 ? static_cast<double>(memory.uncovered) / all : 0;
+Result<std::vector<MemoryReader>> memory_readers_from(const Json& memory) {
+  static const Json kNone = Json::array();
+  return read_readers(members::child(memory, "read_by", kNone), members::number(memory, "world"));
 }
 
 }  // namespace assay

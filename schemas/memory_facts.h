@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
 
@@ -28,10 +29,25 @@ struct ExtraTensor {
   bool operator==(const ExtraTensor&) const = default;
 };
 
+// A device on which memory of an instance was hashed, as the process that hashed there names it
+// (gpu_hash/engine.h).
+struct MemoryReader {
+  std::vector<std::uint64_t> ranks;  // processes of the instance whose memory it read, ascending
+  std::string id;                    // as --device takes it
+  std::string name;
+  std::string driver;
+  std::string uuid{};                     // empty: unknown, or not one device
+  std::string pci{};                      // address on the PCI bus; empty as uuid
+  std::optional<Digest> kernel_digest{};  // absent for the CPU
+  bool operator==(const MemoryReader&) const = default;
+};
+[[nodiscard]] Json to_json(const MemoryReader& reader);
+
 struct MemoryFacts {
-  std::uint64_t world = 1;                 // processes that hold the instance together
-  std::vector<std::string> containers;     // ids, ascending; empty: outside containers
-  std::vector<std::string> devices;        // UUIDs of the memory's devices, ascending; empty: host
+  std::uint64_t world = 1;              // processes that hold the instance together
+  std::vector<std::string> containers;  // ids, ascending; empty: outside containers
+  // UUIDs of the devices that the processes say their memory lies on, ascending; empty: host.
+  std::vector<std::string> devices;
   std::uint64_t in_place = 0;              // bytes hashed where they lie
   std::uint64_t on_devices = 0;            // those of `in_place` that a device's driver exported
   std::uint64_t staged = 0;                // bytes hashed from a copy that their process made
@@ -44,6 +60,9 @@ struct MemoryFacts {
   double detection = 0;                      // probability of finding one replaced piece, 0 to 1
   std::vector<ExtraTensor> extra_tensors{};  // by name
   std::uint64_t extra_tensor_count = 0;      // includes those that `extra_tensors` does not list
+  // Devices that hashed, by their first rank, each rank once. Without ranks whose memory could not
+  // be read. Empty in reports of node agents that did not say it.
+  std::vector<MemoryReader> read_by{};
   bool operator==(const MemoryFacts&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFacts& memory);
@@ -51,7 +70,7 @@ struct MemoryFacts {
 // Errors: schema-violation; `where` is the pointer below the member.
 [[nodiscard]] Result<MemoryFacts> memory_facts_from(const Json& json);
 
-// Returns uncovered / (registered + uncovered), from 0 to 1; 0 when both are 0.
-[[nodiscard]] double uncovered_share(const MemoryFacts& memory);
+// Returns the member "read_by" of such a member "memory"; empty when there is none.
+[[nodiscard]] Result<std::vector<MemoryReader>> memory_readers_from(const Json& memory);
 
 }  // namespace assay

@@ -20,6 +20,7 @@ MemoryWatch::MemoryWatch(std::string node, const Signer& signer, Events& events,
           &Steady::now,
           [this](const InstanceBeat& beat, std::span<const Finding> findings) {
             tell("located", beat, findings);
+            hurry();
           }),
       heartbeats_(
           std::move(node), signer, [this] { return watch_.beats(); }, std::move(send),

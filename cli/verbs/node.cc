@@ -49,6 +49,17 @@ Result<Exit> list(const Context& context, const ListFlags& flags) {
   return Exit::kYes;
 }
 
+// "POD/NAME: STATE", and where it changed.
+std::string instance_text(const Json& instance) {
+  const std::string pod = text_at(instance, "pod");
+  std::string text = (pod.empty() ? "" : pod + "/") + text_at(instance, "instance") + ": " +
+                     text_at(instance, "state");
+  for (const Json& finding : list_at(instance, "findings")) {
+    text += "; " + text_at(finding, "tensor") + ": " + text_at(finding, "detail");
+  }
+  return text;
+}
+
 void print_node(const Json& node) {
   Table table({"node", text_at(node, "node")});
   table.row({"state", text_at(node, "state")});
@@ -80,6 +91,9 @@ void print_node(const Json& node) {
   }
   for (const Json& device : list_at(node, "devices")) {
     table.row({"device", text_at(device, "id") + ": " + text_at(device, "name")});
+  }
+  for (const Json& instance : list_at(node, "instances")) {
+    table.row({"instance", instance_text(instance)});
   }
   print_text(table.text());
 }

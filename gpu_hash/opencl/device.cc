@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -80,6 +81,22 @@ std::string device_uuid(cl_device_id device, cl_device_type type) {
   return "GPU-" + text;
 }
 
+// Extension cl_khr_pci_bus_info.
+std::string pci_address(cl_device_id device) {
+  struct Address {
+    cl_uint domain, bus, device, function;
+  };
+  constexpr cl_device_info kPciBusInfo = 0x410F;  // CL_DEVICE_PCI_BUS_INFO_KHR
+  const auto address = device_value<Address>(device, kPciBusInfo);
+  if (!address || address->bus > 0xff || address->device > 0x1f || address->function > 7) {
+    return {};
+  }
+  std::array<char, 24> text{};
+  (void)std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", address->domain, address->bus,
+                      address->device, address->function);
+  return text.data();
+}
+
 const char* type_name(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) {
     return "gpu";
@@ -111,7 +128,7 @@ std::optional<ClDevice> describe(cl_platform_id platform, const std::string& pla
       !usable(CL_DEVICE_ENDIAN_LITTLE)) {
     return std::nullopt;
   }
-  ClDevice result{platform, device, {}, {}, 0, false, {}, {}};
+  ClDevice result{platform, device, {}, {}, 0, false, {}, {}, {}};
   result.vendor = device_text(device, CL_DEVICE_VENDOR).value_or("");
   result.max_parameter_bytes =
       device_value<std::size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE).value_or(0);
@@ -119,6 +136,7 @@ std::optional<ClDevice> describe(cl_platform_id platform, const std::string& pla
                            .value_or("")
                            .find("cl_khr_external_memory_opaque_fd") != std::string::npos;
   result.uuid = device_uuid(device, *type);
+  result.pci = pci_address(device);
   result.info = {"", *name, platform_name, *driver, type_name(*type), *memory, *allocation, *units};
   result.identity = platform_name + "\n" + *name + "\n" + *driver + "\n" + *version + "\n";
   return result;

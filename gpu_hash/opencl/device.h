@@ -20,6 +20,7 @@ struct ClDevice {
   std::size_t max_parameter_bytes;  // largest size of a kernel's arguments
   bool imports_fds;                 // can import memory of other processes as file descriptors
   std::string uuid;                 // "GPU-..."; empty: unknown
+  std::string pci;                  // "0000:1b:00.0"; empty: unknown
   std::string identity;  // everything that decides whether a program binary fits the device
 };
 

@@ -47,7 +47,12 @@ ClEngine::ClEngine(ClSession session, const EngineOptions& options, KernelCache 
       slice_bytes_(slice_bytes),
       batch_bytes_(options.batch_bytes != 0 ? options.batch_bytes : kBatchBytes) {
   const DeviceInfo& device = session_.device().info;
-  info_ = {device.id, device.name, device.driver, kernel_digest(), session_.device().uuid};
+  info_ = {device.id,
+           device.name,
+           device.driver,
+           kernel_digest(),
+           session_.device().uuid,
+           session_.device().pci};
 }
 
 Result<std::unique_ptr<ClEngine>> ClEngine::open(ClDevice device, const EngineOptions& options,

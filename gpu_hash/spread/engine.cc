@@ -62,6 +62,10 @@ EngineInfo describe(const std::vector<std::unique_ptr<Engine>>& members) {
       info.kernel_digest.reset();
     }
   }
+  if (members.size() > 1) {  // none of them alone
+    info.uuid.clear();
+    info.pci.clear();
+  }
   info.device = list_names(devices);
   info.driver = list_names(drivers);
   return info;

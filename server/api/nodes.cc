@@ -47,6 +47,7 @@ Result<Response> list_nodes(Api& api, const Call& call) {
   Json items = Json::array();
   for (const storage::NodeRow& node : nodes) {
     ASSAY_ASSIGN(Json view, node_view(*snapshot, node, now));
+    add_instances(api.services.heartbeats, node, now, view);
     items.push_back(std::move(view));
   }
   std::optional<std::string> next;
@@ -59,7 +60,9 @@ Result<Response> list_nodes(Api& api, const Call& call) {
 Result<Response> get_node(Api& api, const Call& call) {
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const storage::NodeRow node, snapshot->node(call.capture("node")));
-  ASSAY_ASSIGN(const Json view, node_view(*snapshot, node, api.services.clock.now()));
+  const Timestamp now = api.services.clock.now();
+  ASSAY_ASSIGN(Json view, node_view(*snapshot, node, now));
+  add_instances(api.services.heartbeats, node, now, view);
   return with_etag(call, json_response(200, view), kRevalidate);
 }
 

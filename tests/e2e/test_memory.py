@@ -80,6 +80,12 @@ class Memory(unittest.TestCase):
         located = self.worker.wait("located")["findings"][0]
         self.assertEqual(located["tensor"], "layer.0.weight")
         self.assertIn("bytes 1048576 to 2097152", located["detail"])
+        # So does the service, of the node and in its log.
+        def node():
+            _, view = self.service.request("GET", f"/v1/nodes/{NODE}")
+            return view if "bytes 1048576 to 2097152" in json.dumps(view["instances"]) else None
+        self.assertEqual(nodes.wait_until("the place", node)["state"], "violated")
+        self.assertIn("bytes 1048576 to 2097152", json.dumps(self.service.records(type="instance.changed")))
         # The next job says where, too. The bytes as they were make everything right again.
         job = self.job()
         self.assertEqual(job["result"], "mismatch", job)

@@ -57,6 +57,23 @@ TEST(MemoryCondition, VerifiedAndWatched_Passes) {
   EXPECT_EQ(result.actual["memory"]["in_place"], 100);
   EXPECT_EQ(result.actual["state"], "verified");
   EXPECT_EQ(result.actual["heartbeat_age_seconds"], 2);
+  EXPECT_FALSE(result.actual["memory"].contains("read_by"));
+  EXPECT_FALSE(result.actual.contains("findings"));
+}
+
+// What read it and where it changed is told, and decides nothing.
+TEST(MemoryCondition, DevicesAndPlaces_AreTold) {
+  Facts facts = facts_in_memory();
+  facts.reports[0].memory->read_by = {{{0}, "opencl:0", "A GPU", "1", "GPU-1", {}, {}}};
+  EXPECT_EQ(judge_at_serve(strict(), facts).actual["memory"]["read_by"][0]["uuid"], "GPU-1");
+  expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+  facts.instances[0].findings = {{"embed", "bytes 0 to 7"}};
+  expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+  facts.instances[0].state = "violated";
+  const ConditionResult violated = judge_at_serve(strict(), facts);
+  expect(violated, Outcome::kFail, Reason::kInstanceViolated);
+  EXPECT_EQ(violated.actual["findings"][0],
+            (Json{{"tensor", "embed"}, {"detail", "bytes 0 to 7"}}));
 }
 
 struct Case {

@@ -26,10 +26,14 @@ Facts full_facts() {
   facts.reports.back().reported_at = from_now(-700);
   facts.reports.push_back(memory_report_fact("uid-1"));
   facts.reports.back().memory->device_bytes = 300;
+  facts.reports.back().memory->read_by = {
+      {{0, 2}, "opencl:0", "A GPU", "580", "GPU-1", "0000:1b:00.0", sha256(as_bytes("kernel"))},
+      {{1}, "cpu", "A processor", "", {}, {}, {}}};
   for (ReportFact& report : facts.reports) {
     report.evidence_valid_until = from_now(60);
   }
-  facts.instances = {{"main", "verified", from_now(-2)}, {"draft", "pending", from_now(-2)}};
+  facts.instances = {{"main", "verified", from_now(-2), {{"embed", "bytes 0 to 7"}, {"", "more"}}},
+                     {"draft", "pending", from_now(-2)}};
   facts.claims = {{"pvc://inference/models", "claim-1", "pv-1"}, {"pvc://a/b", "claim-2", ""}};
   facts.asked_locations = {"hostpath:///data"};
   facts.pod = "uid-1";
@@ -119,7 +123,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(46, full_facts());
+  std::vector<Facts> variants(49, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -166,6 +170,9 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[43].instances[0].heard_at += std::chrono::milliseconds(1);
   variants[44].reports[2].memory->on_devices = 1;
   variants[45].reports[0].evidence_valid_until = now();
+  variants[46].reports[2].memory->read_by.clear();
+  variants[47].reports[2].memory->read_by[0].pci.clear();
+  variants[48].instances[0].findings.clear();
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -180,13 +187,14 @@ void refuse_mutations(const Json& document, const char* path) {
                                           "volume",       "policy",
                                           "error",        "memory",
                                           "instance",     "pod",
-                                          "device_bytes", "evidence_valid_until"};
+                                          "device_bytes", "evidence_valid_until",
+                                          "read_by"};
   for (const auto& [name, value] : document[place].items()) {
     Json without = document;
     without[place].erase(name);
     EXPECT_EQ(facts_from_json(without).has_value(), optional.contains(name)) << path << " " << name;
     Json mistyped = document;
-    mistyped[place][name] = Json::array({1});
+    mistyped[place][name] = Json::array({true});
     EXPECT_FALSE(facts_from_json(mistyped).has_value()) << path << " " << name;
   }
   Json extra = document;
@@ -199,8 +207,9 @@ void refuse_mutations(const Json& document, const char* path) {
 
 TEST(NodeFacts, MissingUnknownOrMistypedMember_IsRefused) {
   const Json document = to_json(full_facts());
-  for (const char* place : {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1",
-                            "/reports/2", "/reports/0/memory"}) {
+  for (const char* place :
+       {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1", "/reports/2",
+        "/reports/0/memory", "/reports/0/memory/read_by/0", "/instances/1/findings/0"}) {
     refuse_mutations(document, place);
   }
 }

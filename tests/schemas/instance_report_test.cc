@@ -169,6 +169,33 @@ TEST(MemoryReport, ChangesAreRefused) {
   }
 }
 
+// Devices are named once, in the order of what they read.
+TEST(MemoryReport, DevicesThatReadAreNamedRight) {
+  const Json good = to_json(sample_memory_report());
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/memory/read_by", Json::array(), "schema-violation"},
+      {"/memory/read_by/0/ranks", Json::array(), "schema-violation"},
+      {"/memory/read_by/0/ranks", {2}, "schema-violation"},     // there are two
+      {"/memory/read_by/0/ranks", {1}, "schema-violation"},     // that of the other device
+      {"/memory/read_by/0/ranks", {1, 0}, "schema-violation"},  // not in order
+      {"/memory/read_by/1/ranks", {0}, "schema-violation"},
+      {"/memory/read_by/0/uuid", "", "schema-violation"},
+      {"/memory/read_by/0/pci", "1b:00", "schema-violation"},
+      {"/memory/read_by/0/kernel_digest", "sha256:00", "schema-violation"},
+      {"/memory/read_by/0/name", nullptr, "schema-violation"},
+      {"/memory/read_by/0/node", "gpu-1", "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    EXPECT_EQ(code_of(parse_verification_report(bytes_of(changed(good, place, value)))), code)
+        << place << value;
+  }
+  Json two = good;  // in the wrong order
+  std::swap(two["memory"]["read_by"][0], two["memory"]["read_by"][1]);
+  EXPECT_EQ(code_of(parse_verification_report(bytes_of(two))), "schema-violation");
+  Json old = good;  // from before it was said
+  old["memory"].erase("read_by");
+  EXPECT_TRUE(parse_verification_report(bytes_of(old)));
+}
+
 // Causes without staged bytes would say that a copy was made when none was.
 TEST(MemoryReport, CausesAndStagedBytesNeedEachOther) {
   VerificationReport report = sample_memory_report();
@@ -178,15 +205,6 @@ TEST(MemoryReport, CausesAndStagedBytesNeedEachOther) {
   EXPECT_EQ(where_of(parse_verification_report(bytes_of(json))), "/memory/staged_causes");
   report.memory->staged_causes.clear();
   EXPECT_TRUE(parse_verification_report(bytes_of(to_json(report))));
-}
-
-TEST(MemoryFacts, UncoveredShareIsOfAllBytes) {
-  EXPECT_EQ(uncovered_share(MemoryFacts{}), 0);
-  MemoryFacts memory;
-  memory.uncovered = 1;
-  EXPECT_EQ(uncovered_share(memory), 1);
-  memory.registered = 3;
-  EXPECT_EQ(uncovered_share(memory), 0.25);
 }
 
 // --- heartbeats
@@ -216,6 +234,11 @@ TEST(Heartbeat, ChangesAreRefused) {
       {"/instances/0/report", nullptr, "schema-violation"},  // verified by none
       {"/instances/0/report", "sha256:00", "schema-violation"},
       {"/instances/0/state", "fine", "schema-violation"},
+      {"/instances/0/findings", {{{"tensor", "a"}, {"detail", "b"}}}, "schema-violation"},
+      {"/instances/2/findings", Json::array(), "schema-violation"},
+      {"/instances/2/findings/0/tensor", std::string(257, 'a'), "schema-violation"},
+      {"/instances/2/findings/0/detail", nullptr, "schema-violation"},
+      {"/instances/2/findings/0/kind", "changed", "unknown-member"},
       {"/instances/0/pod", "pod-2", "schema-violation"},   // out of order
       {"/instances/2/instance", "a", "schema-violation"},  // twice
       {"/instances/1/artifact", "sha256:00", "schema-violation"},

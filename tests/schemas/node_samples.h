@@ -98,20 +98,23 @@ inline VerificationReport sample_report() {
 inline JobInstance sample_instance() { return {"5f1d0c52-6a3c-4a7e-9d0e-0b8f3a5d2c11", "main"}; }
 
 inline MemoryFacts sample_memory() {
-  return {.world = 2,
-          .containers = {"4f1d0c52", "5f1d0c52"},
-          .devices = {"GPU-1", "GPU-2"},
-          .in_place = 2,
-          .on_devices = 1,
-          .staged = 1,
-          .staged_causes = {"cudaMalloc", "fabric handle"},
-          .registered = 2097152,
-          .uncovered = 512,
-          .device_bytes = 2147483648,
-          .redrawn = 16,
-          .detection = 0.25,
-          .extra_tensors = {{"", 0}, {"lora.a", 64}},
-          .extra_tensor_count = 3};
+  return {
+      .world = 2,
+      .containers = {"4f1d0c52", "5f1d0c52"},
+      .devices = {"GPU-1", "GPU-2"},
+      .in_place = 2,
+      .on_devices = 1,
+      .staged = 1,
+      .staged_causes = {"cudaMalloc", "fabric handle"},
+      .registered = 2097152,
+      .uncovered = 512,
+      .device_bytes = 2147483648,
+      .redrawn = 16,
+      .detection = 0.25,
+      .extra_tensors = {{"", 0}, {"lora.a", 64}},
+      .extra_tensor_count = 3,
+      .read_by = {{{0}, "opencl:0", "A GPU", "580.1", "GPU-1", "0000:1b:00.0", digest_of("kernel")},
+                  {{1}, "cpu", "A processor", "", {}, {}, {}}}};
 }
 
 // The same, about memory.
@@ -138,7 +141,11 @@ inline Heartbeat sample_heartbeat() {
           .sequence = 7,
           .instances = {{{"", "main"}, sample_artifact(), InstanceState::kVerified, report},
                         {{"pod-1", "a"}, sample_artifact(), InstanceState::kPending, {}},
-                        {{"pod-1", "b"}, sample_artifact(), InstanceState::kViolated, report},
+                        {{"pod-1", "b"},
+                         sample_artifact(),
+                         InstanceState::kViolated,
+                         report,
+                         {{"embed", "bytes 0 to 4096"}, {"", "replaced"}}},
                         {{"pod-2", "a"}, sample_artifact(), InstanceState::kUnknown, {}}}};
 }
 

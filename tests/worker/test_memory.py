@@ -147,6 +147,11 @@ class Memory(NodeTestCase):
                 self.assertEqual(report["location"], "")
                 self.assertEqual(report["entries"], self.tensors)
                 self.assertEqual(report["not_covered"], [])
+                (reader,) = report["memory"].pop("read_by")
+                self.assertTrue(reader.pop("driver"))
+                self.assertEqual(reader, {
+                    "ranks": [0], "id": "cpu", "name": report["device"]["name"], "uuid": None,
+                    "pci": None, "kernel_digest": None})  # fmt: skip
                 self.assertEqual(report["memory"], {
                     "world": 1, "containers": [], "devices": [],
                     "in_place": 0 if staged else size, "on_devices": 0, "staged": size if staged else 0,
@@ -162,7 +167,8 @@ class Memory(NodeTestCase):
                 owner.write(2, 50_000, b"?")
                 findings = self.told(owner, "violated")["findings"]
                 self.assertEqual([(item["kind"], item["tensor"]) for item in findings], [("changed", "out")])
-                self.assertEqual(self.beat("violated")["instances"][0]["state"], "violated")
+                (found,) = self.beat("violated")["instances"][0]["findings"]
+                self.assertEqual(found["tensor"], "out")
                 self.until(process, "instance", state="violated")
                 self.assertEqual(owner.verify()["state"], "violated")
                 owner.release()

@@ -77,6 +77,8 @@ class MemoryCheck {
   // Returns the Merkle roots that the full pass found, by tensor.
   [[nodiscard]] virtual const std::vector<Digest>& roots() const = 0;
   [[nodiscard]] virtual const Reached& reached() const = 0;
+  // Returns the engine that hashed.
+  [[nodiscard]] virtual const gpu_hash::EngineInfo& engine() const = 0;
   [[nodiscard]] virtual const PassTimes& times() const = 0;
 
   // Returns the number of slices (parts that recheck() checks one by one). It may differ somewhat

@@ -231,6 +231,7 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
     const Reached& reached = rank.check->reached();
     facts.in_place += reached.in_place;
     facts.staged += reached.staged;
+    add_reader(rank, facts);
     for (const std::size_t matched : rank.matched) {
       for (const InstancePart& part : tensor_of(rank, matched).parts) {
         const PieceKind kind = rank.registration.pieces.at(part.piece).kind;
@@ -245,6 +246,23 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
     if (facts.staged_causes.size() < kMaxCauses) {
       facts.staged_causes.push_back(cause);
     }
+  }
+}
+
+void InstanceModel::add_reader(const Rank& rank, MemoryFacts& facts) {
+  const gpu_hash::EngineInfo& engine = rank.check->engine();
+  MemoryReader reader{.ranks = {rank.registration.rank},
+                      .id = engine.id,
+                      .name = engine.device,
+                      .driver = engine.driver,
+                      .uuid = engine.uuid,
+                      .pci = engine.pci,
+                      .kernel_digest = engine.kernel_digest};
+  const auto known = std::ranges::find(facts.read_by, reader.id, &MemoryReader::id);
+  if (known == facts.read_by.end()) {
+    facts.read_by.push_back(std::move(reader));
+  } else {
+    known->ranks.push_back(rank.registration.rank);
   }
 }
 

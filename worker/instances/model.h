@@ -159,6 +159,7 @@ class InstanceModel {
   }
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
+  static void add_reader(const Rank& rank, MemoryFacts& facts);
   void add_device_bytes(MemoryFacts& facts) const;
   [[nodiscard]] Hashed gather() const;
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;

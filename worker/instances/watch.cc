@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 #include "schemas/core/random.h"
 #include "schemas/instance_message.h"
@@ -16,7 +17,17 @@ namespace assay::worker {
 
 namespace {
 
+constexpr std::string_view kStorageReplaced = "its owner saw storage replaced";
+
 Finding trouble(const Error& error) { return {Finding::Kind::kError, {}, error.detail}; }
+
+std::string for_a_beat(std::string text) {
+  text.resize(std::min(text.size(), kMaxBeatText));
+  while (!is_utf8(text)) {  // as is a text that was cut inside of a character
+    text.pop_back();
+  }
+  return text;
+}
 
 // For Schedule. Without random numbers slices come in their order, and none is left out.
 std::size_t draw_at_random(std::size_t bound) {
@@ -118,7 +129,7 @@ void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
 std::optional<std::pair<InstanceState, Finding>> InstanceWatch::objection(InstanceModel& model) {
   if (model.storage_changed()) {
     return std::pair(InstanceState::kViolated,
-                     Finding{Finding::Kind::kChanged, {}, "its owner saw storage replaced"});
+                     Finding{Finding::Kind::kChanged, {}, std::string(kStorageReplaced)});
   }
   if (model.over().stop_requested()) {
     return std::pair(InstanceState::kUnknown,
@@ -140,6 +151,12 @@ InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
       (!held || now_() - watcher.looked > 2 * cycle(plan_) + kLateBy)) {
     beat.state = InstanceState::kUnknown;
   }
+  if (beat.state == InstanceState::kViolated) {
+    for (const Finding& finding :
+         std::span(watcher.found).first(std::min(watcher.found.size(), kMaxBeatFindings))) {
+      beat.findings.push_back({for_a_beat(finding.tensor), for_a_beat(finding.detail)});
+    }
+  }
   return beat;
 }
 
@@ -151,9 +168,11 @@ InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ra
   };
   const bool changed =
       std::ranges::any_of(ranks, [](const auto& rank) { return rank.second.changed; });
+  const BeatFinding replaced{"", std::string(kStorageReplaced)};
   if (place == watchers_.end() || std::ranges::none_of(ranks, is_known)) {
     return {instance, ranks.begin()->second.artifact,
-            changed ? InstanceState::kViolated : InstanceState::kUnknown, std::nullopt};
+            changed ? InstanceState::kViolated : InstanceState::kUnknown, std::nullopt,
+            changed ? std::vector{replaced} : std::vector<BeatFinding>()};
   }
   const Watcher& watcher = *place->second;
   InstanceBeat beat = said_of(watcher);
@@ -162,8 +181,9 @@ InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ra
   if (beat.state == InstanceState::kVerified && !all) {
     beat.state = InstanceState::kUnknown;
   }
-  if (changed) {
+  if (changed && beat.state != InstanceState::kViolated) {
     beat.state = InstanceState::kViolated;
+    beat.findings = {replaced};
   }
   return beat;
 }
@@ -448,7 +468,7 @@ void InstanceWatch::violate(const Owner& owner, std::span<const std::string> ten
         {Finding::Kind::kChanged, tensor, "its owner saw its storage replaced"});
   }
   if (tensors.empty()) {
-    place->second->said.push_back({Finding::Kind::kChanged, {}, "its owner saw storage replaced"});
+    place->second->said.push_back({Finding::Kind::kChanged, {}, std::string(kStorageReplaced)});
   }
   place->second->news = true;
   place->second->changed.notify_all();

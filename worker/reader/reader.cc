@@ -124,12 +124,20 @@ Status Reader::greet() {
   // The CPU engine measures in each process which of its variants is fastest, and names that one as
   // its driver. All variants give the same digests.
   const std::string& driver = engine.id == "cpu" ? hello->driver : engine.driver;
-  const wire::Hello expected{setup_.build, engine.id, engine.uuid, driver,
+  const wire::Hello expected{setup_.build,
+                             engine.id,
+                             engine.device,
+                             engine.uuid,
+                             engine.pci,
+                             driver,
                              engine.kernel_digest ? engine.kernel_digest->text() : ""};
   // As bytes: text may be written otherwise than it was.
-  return frame.body == wire::write(wire::FromReader(expected))
-             ? Status()
-             : nonsense("it is not of this build, or has another device");
+  if (frame.body != wire::write(wire::FromReader(expected))) {
+    return nonsense("it is not of this build, or has another device");
+  }
+  engine_ = engine;
+  engine_.driver = driver;
+  return {};
 }
 
 bool Reader::is_idle() const {

@@ -71,6 +71,9 @@ class Reader {
   // until the process is ready.
   // Errors: cancelled when `stop` is requested; unavailable when the process is about to end.
   [[nodiscard]] Result<std::uint64_t> open(const std::stop_token& stop);
+  // Returns the engine of the process, as the process itself names it. The caller must have an open
+  // check.
+  [[nodiscard]] const gpu_hash::EngineInfo& engine() const { return engine_; }
   // Sends a message about a check. The caller keeps the descriptors.
   [[nodiscard]] Status send(std::uint64_t check, const wire::ToReader& message,
                             std::span<const int> descriptors = {});
@@ -110,6 +113,7 @@ class Reader {
   std::optional<ChildProcess> child_;  // used by thread_ only
   std::unique_ptr<Link> link_;         // from the constructor on
   Descriptor other_end_;               // until the process is started
+  gpu_hash::EngineInfo engine_;        // set by thread_ before ready_
   std::mutex mutex_;                   // guards what follows
   std::condition_variable_any changed_;
   bool ready_ = false;

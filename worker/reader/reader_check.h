@@ -28,6 +28,7 @@ class ReaderCheck final : public MemoryCheck {
 
   [[nodiscard]] const std::vector<Digest>& roots() const override { return roots_; }
   [[nodiscard]] const Reached& reached() const override { return reached_; }
+  [[nodiscard]] const gpu_hash::EngineInfo& engine() const override { return reader_->engine(); }
   [[nodiscard]] const PassTimes& times() const override { return times_; }
   [[nodiscard]] unsigned slices() const override { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override { return slices_.at(slice); }

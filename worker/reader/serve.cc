@@ -297,7 +297,12 @@ class Server {
 };
 
 wire::Hello hello_of(const ServeSetup& setup, const gpu_hash::EngineInfo& engine) {
-  return {setup.build, engine.id, engine.uuid, engine.driver,
+  return {setup.build,
+          engine.id,
+          engine.device,
+          engine.uuid,
+          engine.pci,
+          engine.driver,
           engine.kernel_digest ? engine.kernel_digest->text() : ""};
 }
 

@@ -36,7 +36,7 @@ auto members(T& m) {
   } else if constexpr (Is<T, Exported> || Is<T, Staged> || Is<T, Failed>) {
     return std::tie(m.check, m.problem);
   } else if constexpr (Is<T, Hello>) {
-    return std::tie(m.build, m.device, m.uuid, m.driver, m.kernel);
+    return std::tie(m.build, m.device, m.name, m.uuid, m.pci, m.driver, m.kernel);
   } else if constexpr (Is<T, Export>) {
     return std::tie(m.check, m.pieces);
   } else if constexpr (Is<T, Stage>) {

@@ -116,11 +116,13 @@ using ToReader = std::variant<Start, Look, Fetch, Draw, Outline, Exported, Stage
 
 // --- from the reader
 
-// The first message: says which build the reader is, and which device it reads.
+// The first message: says which build the reader is, and which device it reads (EngineInfo).
 struct Hello {
   std::string build;
   std::string device;  // id, as the option --device takes it
+  std::string name;
   std::string uuid;
+  std::string pci;
   std::string driver;
   std::string kernel;  // digest as text; empty: none
   bool operator==(const Hello&) const = default;

@@ -111,6 +111,7 @@ Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job
   if (!detail["device_bytes"].is_null()) {
     fact.device_bytes = members::number(detail, "device_bytes");
   }
+  ASSAY_ASSIGN(fact.read_by, memory_readers_from(detail));
   return fact;
 }
 
@@ -283,7 +284,8 @@ void collect_instances(const Services& services, const NodeQuestion& question,
     }
     const InstanceState state =
         own || beat.state == InstanceState::kViolated ? beat.state : InstanceState::kUnknown;
-    facts.instances.push_back({beat.instance.instance, std::string(name(state)), newest->heard_at});
+    facts.instances.push_back(
+        {beat.instance.instance, std::string(name(state)), newest->heard_at, beat.findings});
   }
 }
 

@@ -16,6 +16,10 @@ namespace {
 // In place of a state, of an instance that the agent does not name any more.
 constexpr std::string_view kGone = "gone";
 
+// Findings in one record: a record with as many changes as there are instances stays below its
+// limit.
+constexpr std::size_t kMostFindings = 8;
+
 struct Taken {
   storage::NodeRow node;
   Heartbeat heartbeat;
@@ -53,13 +57,14 @@ const InstanceBeat* find(const std::vector<InstanceBeat>& list, const InstanceBe
   return found == list.end() ? nullptr : &*found;
 }
 
-// Another report of the same state is no change: reports have records of their own.
+// Another report of the same state is no change: reports have records of their own. Where a
+// violated instance changed is found after it was called violated, and is a change of its own.
 std::vector<Change> changes_between(const std::vector<InstanceBeat>& before,
                                     const std::vector<InstanceBeat>& after) {
   std::vector<Change> changes;
   for (const InstanceBeat& one : after) {
     const InstanceBeat* known = find(before, one);
-    if (known == nullptr || known->state != one.state) {
+    if (known == nullptr || known->state != one.state || known->findings != one.findings) {
       changes.push_back(
           {&one, known == nullptr ? std::string_view() : name(known->state), name(one.state)});
     }
@@ -106,6 +111,7 @@ LogRecord record_of(const storage::NodeRow& node, const Accounted& accounted, Ti
                     const std::string& actor) {
   std::set<std::string> subjects = {node_subject(node.name)};
   Json list = Json::array();
+  std::size_t findings = 0;
   for (const Change& change : accounted.changes) {
     subjects.insert(change.instance->artifact.text());
     list.push_back({{"pod", change.instance->instance.pod},
@@ -113,6 +119,11 @@ LogRecord record_of(const storage::NodeRow& node, const Accounted& accounted, Ti
                     {"artifact", change.instance->artifact.text()},
                     {"before", change.before},
                     {"state", change.state}});
+    for (const BeatFinding& finding : change.instance->findings) {
+      if (change.state != kGone && ++findings <= kMostFindings) {
+        list.back()["findings"].push_back(to_json(finding));
+      }
+    }
   }
   return {.type = std::string(event::kInstanceChanged),
           .time = now,

@@ -7,6 +7,11 @@
 namespace assay::server {
 namespace {
 
+constexpr std::string_view kEnrolled = "enrolled";
+
+// As decisions have it: kMaxHeartbeatAgeSeconds (policy/memory_condition.h).
+constexpr std::chrono::seconds kLongestSilence{10};
+
 std::string_view state_of(const storage::NodeRow& node, Timestamp now) {
   if (node.revoked) {
     return "revoked";
@@ -14,7 +19,7 @@ std::string_view state_of(const storage::NodeRow& node, Timestamp now) {
   if (node.ended) {
     return "ended";
   }
-  return node.expires_at <= now ? "expired" : "enrolled";
+  return node.expires_at <= now ? "expired" : kEnrolled;
 }
 
 Json end_view(const std::optional<Revocation>& end) {
@@ -68,6 +73,32 @@ Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node, 
               {"worker_measured", measured},
               {"measured", node.measured && evidence ? measured_view(*evidence) : Json()},
               {"log_index", node.log_index}};
+}
+
+void add_instances(const Heartbeats& heartbeats, const storage::NodeRow& node, Timestamp now,
+                   Json& view) {
+  const auto newest = heartbeats.of(node.name);
+  const bool known = newest && newest->key == node.key;
+  Json list = Json::array();
+  for (const InstanceBeat& beat : known ? newest->instances : std::vector<InstanceBeat>()) {
+    const bool old = now - newest->heard_at > kLongestSilence;
+    const bool violated = beat.state == InstanceState::kViolated;
+    Json findings = Json::array();
+    for (const BeatFinding& finding : beat.findings) {
+      findings.push_back(to_json(finding));
+    }
+    list.push_back({{"pod", beat.instance.pod},
+                    {"instance", beat.instance.instance},
+                    {"artifact", beat.artifact.text()},
+                    {"state", name(old && !violated ? InstanceState::kUnknown : beat.state)},
+                    {"report", beat.report ? Json(beat.report->text()) : Json()},
+                    {"findings", std::move(findings)}});
+    if (violated && view["state"] == kEnrolled) {
+      view["state"] = name(beat.state);
+    }
+  }
+  view["instances"] = std::move(list);
+  view["heard_at"] = known ? Json(to_rfc3339(newest->heard_at)) : Json();
 }
 
 Json enrolled_view(const Enrolled& enrolled) {

@@ -16,6 +16,12 @@ namespace assay::server {
 // Return the NodeView and the Enrolled answer of schemas/openapi.yaml.
 [[nodiscard]] Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node,
                                      Timestamp now);
+// Adds to a NodeView what the newest heartbeat says of model instances in memory: `instances`,
+// `heard_at`, and the state "violated" of an enrolled node with a violated instance. What is not
+// violated is unknown after kMaxHeartbeatAgeSeconds (policy/memory_condition.h). A heartbeat under
+// another key than the node's says nothing.
+void add_instances(const Heartbeats& heartbeats, const storage::NodeRow& node, Timestamp now,
+                   Json& view);
 [[nodiscard]] Json enrolled_view(const Enrolled& enrolled);
 
 }  // namespace assay::server

@@ -87,6 +87,13 @@ TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
   EXPECT_EQ(memory.device_bytes, std::nullopt);
   EXPECT_EQ(memory.redrawn, 4U);
   EXPECT_DOUBLE_EQ(memory.detection, 1);
+  const gpu_hash::EngineInfo& info = engine_->info();
+  const MemoryReader reader{{0, 1}, info.id, info.device, info.driver, {}, {}, info.kernel_digest};
+  EXPECT_EQ(memory.read_by, std::vector{reader});
+  EXPECT_EQ(reader.kernel_digest.has_value(), GetParam() != std::string_view("cpu"));
+  const Json json = to_json(memory)["read_by"][0];
+  EXPECT_TRUE(json["uuid"].is_null());
+  EXPECT_TRUE(json["pci"].is_null());
 }
 
 // Each process may say up to 2^53 - 1; a report with the sum could not be written, and its job
@@ -235,6 +242,12 @@ TEST_P(InstanceModelTest, BytesOnDevices_AreComparedWithWhatTheDriverSays) {
   EXPECT_EQ(hashed->memory.on_devices, 60'001U);
   EXPECT_EQ(hashed->memory.in_place, 120'006U);
   EXPECT_EQ(hashed->memory.device_bytes, 100'012U);
+  ASSERT_EQ(hashed->memory.read_by.size(), 2U) << "each process by the device that it registered";
+  EXPECT_EQ(hashed->memory.read_by[0].uuid, "GPU-a");
+  EXPECT_EQ(hashed->memory.read_by[0].pci, "0000:1a:00.0");
+  EXPECT_EQ(hashed->memory.read_by[0].ranks, std::vector<std::uint64_t>{0});
+  EXPECT_EQ(hashed->memory.read_by[1].uuid, "");
+  EXPECT_EQ(hashed->memory.read_by[1].ranks, std::vector<std::uint64_t>{1});
   driver_.list->front().pid = 16;
   const auto unknown = model()->hash(1, {});
   ASSERT_TRUE(unknown);

@@ -19,13 +19,13 @@ namespace assay::worker::test {
 
 class SeveralDevices final : public gpu_hash::Engine {
  public:
-  explicit SeveralDevices(gpu_hash::Engine& inner) : inner_(inner) {
+  explicit SeveralDevices(gpu_hash::Engine& inner) : inner_(inner), info_(inner.info()) {
     for (const char* uuid : {"GPU-a", "GPU-b"}) {
       devices_.emplace(uuid, std::unique_ptr<Engine>(new SeveralDevices(inner, uuid)));
     }
   }
 
-  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return inner_.info(); }
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
       std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
     std::vector<gpu_hash::Region> mapped(regions.begin(), regions.end());
@@ -60,9 +60,15 @@ class SeveralDevices final : public gpu_hash::Engine {
     std::shared_ptr<const HostMapping> mapping;
   };
 
-  SeveralDevices(gpu_hash::Engine& inner, std::string_view) : inner_(inner) {}
+  SeveralDevices(gpu_hash::Engine& inner, const std::string& uuid)
+      : inner_(inner), info_(inner.info()) {
+    info_.id = "device:" + uuid.substr(uuid.size() - 1);
+    info_.uuid = uuid;
+    info_.pci = "0000:1" + uuid.substr(uuid.size() - 1) + ":00.0";
+  }
 
   gpu_hash::Engine& inner_;
+  gpu_hash::EngineInfo info_;
   std::map<std::string, std::unique_ptr<Engine>, std::less<>> devices_;
 };
 

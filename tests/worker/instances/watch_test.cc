@@ -27,6 +27,7 @@ class CountedCheck final : public MemoryCheck {
   [[nodiscard]] const std::vector<Digest>& roots() const override { return check_->roots(); }
   [[nodiscard]] const Reached& reached() const override { return check_->reached(); }
   [[nodiscard]] const PassTimes& times() const override { return check_->times(); }
+  [[nodiscard]] const gpu_hash::EngineInfo& engine() const override { return check_->engine(); }
   [[nodiscard]] unsigned slices() const override { return check_->slices(); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override {
     return check_->bytes_of(slice);
@@ -147,6 +148,11 @@ TEST_P(WatchTest, AFlippedByte_IsLocatedAfterItWasTold) {
             "t1: rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
   EXPECT_EQ(owners_[0]->told().at(0).detail,
             "rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
+  const InstanceBeat beat = watch_->beats().at(0);
+  EXPECT_EQ(beat.state, InstanceState::kViolated);
+  EXPECT_EQ(beat.findings,
+            (std::vector<BeatFinding>{
+                {"t1", "rank 1: its bytes are not what they were: bytes 2097152 to 3145728"}}));
 }
 
 TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
@@ -159,6 +165,49 @@ TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
   EXPECT_EQ(await_located(),
             "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
             "3145728 to 3500000");
+}
+
+// Names are the owner's: a heartbeat has few and short ones, and stays text.
+TEST(WatchBeats, FindingsAreBounded) {
+  InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
+  const ArtifactId artifact(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
+  std::string name = "a";
+  for (int i = 0; i < 200; ++i) {
+    name += "\u00e9";  // two bytes
+  }
+  const std::vector<Finding> findings(9, {Finding::Kind::kChanged, name, "its bytes changed"});
+  watch.note({{"", "violated"}, artifact, InstanceState::kViolated, std::nullopt}, findings);
+  watch.note({{"", "unknown"}, artifact, InstanceState::kUnknown, std::nullopt}, findings);
+  const Heartbeat heartbeat{"gpu-1", {}, 1, watch.beats()};
+  EXPECT_TRUE(heartbeat.instances[0].findings.empty());
+  const std::vector<BeatFinding>& said = heartbeat.instances[1].findings;
+  ASSERT_EQ(said.size(), kMaxBeatFindings);
+  EXPECT_EQ(said[0].tensor, name.substr(0, 255));
+  EXPECT_EQ(said[0].detail, "its bytes changed");
+  const auto text = canonical_json(to_json(heartbeat));
+  ASSERT_TRUE(text);
+  EXPECT_TRUE(parse_heartbeat(as_bytes(*text)));
+}
+
+// Pods do not share names: of one instance name in two pods, each has a state of its own.
+TEST_P(WatchTest, OfTwoPods_EachHasItsOwnState) {
+  begin({.period = milliseconds(100)});
+  FakeOwner other(artifact_id(manifest_).value(), 0, 2);
+  other.edit_peer().pod = "uid-2";
+  watch_->came(other);
+  const auto states = [this] {
+    std::string text;
+    for (const InstanceBeat& beat : watch_->beats()) {
+      text += beat.instance.pod + "/" + beat.instance.instance + ":" +
+              std::string(name(beat.state)) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(states(), "/main:verified uid-2/main:unknown ");
+  watch_->violate(other, {});
+  EXPECT_EQ(states(), "/main:verified uid-2/main:violated ");
+  watch_->gone(other);
+  EXPECT_EQ(states(), "/main:verified ");
 }
 
 // --- what ends a verification

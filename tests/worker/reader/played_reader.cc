@@ -82,6 +82,37 @@ class SlowEngine final : public gpu_hash::Engine {
   std::chrono::milliseconds time_;
 };
 
+// An engine with one call that fails, as when the context of the device dies.
+class BrokenEngine final : public gpu_hash::Engine {
+ public:
+  BrokenEngine(std::unique_ptr<gpu_hash::Engine> engine, int at, std::string marker)
+      : engine_(std::move(engine)), left_(at), marker_(std::move(marker)) {}
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return engine_->info(); }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
+      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
+    if (--left_ == 0) {
+      mark(marker_);
+      return fail(ErrorCode::kDeviceFailed, "the context is dead");
+    }
+    return engine_->hash(regions, request);
+  }
+
+ private:
+  std::unique_ptr<gpu_hash::Engine> engine_;
+  std::atomic<int> left_;
+  std::string marker_;
+};
+
+int play_broken(int at, const std::string& marker, const std::string& device) {
+  SystemRandom random;
+  const auto make = [&]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
+    ASSAY_ASSIGN(std::unique_ptr<gpu_hash::Engine> engine, engine_of(device));
+    return std::make_unique<BrokenEngine>(std::move(engine), at, marker);
+  };
+  (void)serve_reader(Descriptor(kReaderSocket), {.build = kBuild, .make_engine = make}, random);
+  return EXIT_SUCCESS;
+}
+
 int play_compiler(const std::string& milliseconds, const std::string& device) {
   SystemRandom random;
   const auto make = [&]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
@@ -161,7 +192,8 @@ Lies lies_beside_answers() {
        [](const Start& s) { return frames(wire::Drawn{s.check, 1, 1, {}}); }},
       {"another-check", [](const Start& s) { return frames(wire::Progress{s.check + 1}); }},
       {"an-end-that-nobody-asked-for", [](const Start& s) { return frames(wire::Ended{s.check}); }},
-      {"hello-again", [](const Start&) { return frames(wire::Hello{kBuild, {}, {}, {}, {}}); }},
+      {"hello-again",
+       [](const Start&) { return frames(wire::Hello{kBuild, {}, {}, {}, {}, {}, {}}); }},
       {"two-answers",
        [](const Start& s) {
          const wire::Failed failed{s.check, {"file-unreadable", {}, {}}};
@@ -227,7 +259,12 @@ int play_lie(const std::string& name, const std::string& marker, const std::stri
   }
   Link link{Descriptor(kReaderSocket)};
   const gpu_hash::EngineInfo& info = (*engine)->info();
-  const wire::Hello hello{kBuild, info.id, info.uuid, info.driver,
+  const wire::Hello hello{kBuild,
+                          info.id,
+                          info.device,
+                          info.uuid,
+                          info.pci,
+                          info.driver,
                           info.kernel_digest ? info.kernel_digest->text() : ""};
   (void)link.send(wire::write(wire::FromReader(hello)));
   while (true) {
@@ -282,6 +319,9 @@ int play_reader(const std::vector<std::string>& arguments) {
                        {.build = "another", .make_engine = [&] { return engine_of(device); }},
                        random);
     return EXIT_FAILURE;
+  }
+  if (way == kBreaks) {
+    return play_broken(std::stoi(argument), marker, device);
   }
   if (way == kCompiles) {
     return play_compiler(argument, device);

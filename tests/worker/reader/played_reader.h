@@ -30,6 +30,8 @@ inline constexpr const char* kVariant = "variant";  // (ignored): right, by the 
                                                     // that the test program does not use
 inline constexpr const char* kCompiles = "compiles";  // MILLISECONDS: its first pass is right, and
                                                       // begins so much later, as it says meanwhile
+inline constexpr const char* kBreaks = "breaks";      // N: the Nth call of its engine fails with
+                                                      // device-failed; the process lives on
 inline constexpr const char* kForeign = "foreign";    // (ignored): says that it is of another build
 
 // Plays; the arguments are those after kPlay: way, argument, marker, id of the device. Where the

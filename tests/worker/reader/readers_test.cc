@@ -134,6 +134,78 @@ TEST_F(ReadersTest, StoppedAtAMessage_IsKilled_AndTheNextPassIsVerified) {
   }
 }
 
+// Its engine fails at its first call, its second, and so on: what the process holds on the device
+// is lost, for every instance, although the process lives and would go on.
+TEST_F(ReadersTest, ADeadContextInALivingProcess_EndsItForAllItsInstances) {
+  int at = 1;
+  for (bool broke = true; broke; ++at) {
+    SCOPED_TRACE(at);
+    PlayedReaders played(engine(), kBreaks, std::to_string(at));
+    const std::shared_ptr<InstanceModel> both[] = {model(owner(), *played.readers),
+                                                   model(owner(), *played.readers)};
+    std::vector<bool> held;  // by instance: a process has its memory
+    for (const auto& instance : both) {
+      const bool lost = played.is_played();
+      const auto hashed = instance->hash(2, {});
+      if (!hashed) {
+        expect_failed(hashed.error());
+      }
+      EXPECT_TRUE(hashed || !lost) << "the next process is right";
+      if (!lost && played.is_played()) {
+        held.assign(held.size(), false);
+      }
+      held.push_back(hashed.has_value());
+    }
+    const auto look = [&](std::size_t which, const auto& call) {
+      const bool lost = played.is_played();
+      const auto found = call(*both[which]);
+      EXPECT_EQ(found.has_value(), held[which] && (lost || !played.is_played()));
+      if (!lost && played.is_played()) {
+        expect_failed(found.error());
+        held.assign(held.size(), false);
+      }
+    };
+    for (std::size_t i = 0; i < 2; ++i) {
+      look(i, [](InstanceModel& one) { return one.recheck(0); });
+      look(i, [](InstanceModel& one) { return one.redraw(16); });
+      look(i, [](InstanceModel& one) { return one.outline({0}, 16'384, {}); });
+    }
+    broke = played.is_played();
+    if (broke) {
+      played.news.await_failure();
+      expect_verified(*played.readers);
+      EXPECT_EQ(played.news.count(true), 1U);
+    }
+  }
+  EXPECT_GT(at, 8);  // calls of all of this
+}
+
+TEST_F(ReadersTest, ADeadContext_MakesAllThatIsWatchedThereUnknown) {
+  PlayedReaders played(engine(), kBreaks, "12");
+  WatchPlan plan;
+  plan.period = std::chrono::milliseconds(100);
+  plan.slices = 2;
+  InstanceWatch watch(plan, [](const InstanceBeat&, std::span<const Finding>) {});
+  std::vector<std::shared_ptr<FakeOwner>> owners;
+  for (const char* name : {"one", "two"}) {
+    owners.push_back(owner());
+    const auto instance = model(owners.back(), *played.readers);
+    const auto hashed = instance->hash(2, {});
+    ASSERT_TRUE(hashed);
+    watch.watch({"", name}, id(), DocumentId(id().root()), hashed->entries, instance);
+  }
+  ASSERT_FALSE(played.is_played()) << "it breaks while both are watched";
+  for (const auto& one : owners) {
+    one->await(InstanceState::kUnknown);
+  }
+  EXPECT_TRUE(played.is_played());
+  for (const InstanceBeat& beat : watch.beats()) {
+    EXPECT_EQ(beat.state, InstanceState::kUnknown);
+  }
+  played.news.await_failure();
+  expect_verified(*played.readers);
+}
+
 // Kernels are compiled for longer than a process may be silent, and it is not silent: on a busy
 // machine the next one would take as long, and so on for ever.
 TEST_F(ReadersTest, AProcessThatCompilesForLong_IsWaitedFor) {

@@ -30,7 +30,7 @@ std::vector<ToReader> all_to() {
 }
 
 std::vector<FromReader> all_from() {
-  return {Hello{"1.2.3", "cpu", "GPU-1", "5", "sha256:00"},
+  return {Hello{"1.2.3", "opencl:0", "A GPU", "GPU-1", "0000:1b:00.0", "5", "sha256:00"},
           Progress{1},
           Export{1, {0, 1, 2}},
           Stage{1, 2, 3, 4},
