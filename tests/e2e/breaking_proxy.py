@@ -15,6 +15,7 @@ STEPS = {
     "report": r"POST /v1/jobs/[^/]+/report",
     "outline": r"POST /v1/jobs/[^/]+/outline",
     "spot": r"POST /v1/jobs/[^/]+/spot",
+    "heartbeat": r"POST /v1/nodes/[^/]+/heartbeat",
 }
 
 
