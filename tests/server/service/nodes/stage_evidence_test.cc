@@ -121,6 +121,28 @@ TEST_F(StageEvidenceTest, Accepted_UnderTheAppraisalOfItsStage) {
   EXPECT_TRUE(std::ranges::count(record.subjects, id.text()));
 }
 
+// Which collateral the first appraisal rested on stays known, whatever comes later.
+TEST_F(StageEvidenceTest, Appraisal_KeepsTheDigestOfItsCollateral) {
+  const StatementId id = train();
+  const auto accepted = send(evidence(id));
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  const auto appraised = attestation::built_in_verifiers().appraise(
+      evidence(id).evidence, stage_appraisal(), attestation::Purpose::kInspect, {}, clock_.now());
+  ASSERT_TRUE(appraised && appraised->collateral);
+  const auto stored = [&] {
+    const auto document = store_->snapshot().value()->document(accepted->row.appraisal).value();
+    return parse_json(document.bytes).value();
+  };
+  EXPECT_EQ(stored()["collateral"], appraised->collateral->text());
+  EXPECT_EQ(stored()["statement"], id.text());
+  EXPECT_EQ(newest_record().documents.front(), accepted->row.appraisal);
+  Appraisal other = stage_appraisal();
+  other.policy["min_tcb_evaluation_data_number"] = 1;
+  put_appraisal(other);
+  EXPECT_EQ(catch_up(), 1U);
+  EXPECT_EQ(stored()["collateral"], appraised->collateral->text());
+}
+
 TEST_F(StageEvidenceTest, SameBytesAgain_AreStoredOnce_OthersAreRefused) {
   const StatementId id = train();
   const StageEvidence first = evidence(id);
