@@ -49,9 +49,9 @@ Result<CaseJudge::Case> CaseJudge::load(const DocumentId& facts) {
   if (gap == CaseGap::kAll) {
     return incomplete();
   }
-  ASSAY_TRY(suppose_facts(hypothesis_, inputs_, file));
+  ASSAY_ASSIGN(const bool sure, suppose_facts(hypothesis_, inputs_, file));
   const bool selected = policy::selected(in_force->supposed, file.workload, file.point);
-  return Case{std::move(file), in_force, selected, gap == CaseGap::kModels};
+  return Case{std::move(file), in_force, selected, gap == CaseGap::kModels || !sure};
 }
 
 Result<CaseJudge::Case*> CaseJudge::find(const DocumentId& facts) {
@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
     ++evaluations_;
     answer = answer_of(verdict);
   }
-  if (known.other_models && answer.selected && answer.allowed) {
+  if (known.unsure && answer.selected && answer.allowed) {
     return incomplete();
   }
   auto kept = std::make_shared<const Answer>(std::move(answer));

@@ -53,7 +53,9 @@ class CaseJudge {
     CaseFile file;
     std::shared_ptr<const InForce> policies;
     bool selected = false;
-    bool other_models = false;  // a name may stand for other models: only a denial is sure
+    // A name may stand for other models, or a statement be about something that must not be used:
+    // only a denial is sure.
+    bool unsure = false;
     std::map<Timestamp, std::shared_ptr<const Answer>> judged{};
   };
 

@@ -121,9 +121,8 @@ Result<bool> is_wanted(const AffectedQuery& query, PodJudge& judge, const CaseMo
     return false;
   }
   ASSAY_ASSIGN(const std::set<std::string>* inputs, judge.inputs().of(model, statement));
-  ASSAY_ASSIGN(const std::set<std::string>* made, judge.inputs().made_from({query.artifact}));
-  return std::ranges::any_of(*inputs,
-                             [&](const std::string& input) { return made->contains(input); });
+  ASSAY_ASSIGN(const MadeFrom* made, judge.inputs().made_from({query.artifact}));
+  return made->has_any(*inputs).value_or(true);  // rather named than forgotten
 }
 
 // Whether what the query looks for belongs to what the model was made from; only where a policy

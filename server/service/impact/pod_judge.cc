@@ -72,10 +72,14 @@ Status PodJudge::suppose(const Question& question, const std::optional<CaseFile>
   if (hypothesis_->changes_policies()) {
     ASSAY_ASSIGN(file, open(question, *supposed_policies_));
   }
+  bool sure = true;
   if (file) {
-    ASSAY_TRY(suppose_facts(*hypothesis_, inputs_, *file));
+    ASSAY_ASSIGN(sure, suppose_facts(*hypothesis_, inputs_, *file));
   }
   ASSAY_ASSIGN(judged.supposed, evaluate(file, *supposed_policies_, question.now));
+  if (!sure && judged.supposed.selected && judged.supposed.allowed) {
+    return fail(ErrorCode::kLimitExceeded, "more was made from the artifact than is looked at");
+  }
   return {};
 }
 

@@ -110,14 +110,32 @@ bool is_withdrawn(const Hypothesis& hypothesis, const policy::LineageStatement& 
          });
 }
 
-void suppose_lineage(const Hypothesis& hypothesis, policy::Facts& facts) {
-  if (!facts.lineage) {
-    return;
+// Whether it says that something went in which must not be used, or was made from such a thing. A
+// policy may accept these as origins that nobody needs to speak of.
+bool comes_from(const MadeFrom& made, const policy::LineageStatement& statement, bool& sure) {
+  if (made.digests.empty()) {
+    return false;
   }
+  std::set<std::string> named;
+  for (const policy::LineageInput& input : statement.inputs) {
+    named.insert(input.digests.begin(), input.digests.end());
+  }
+  const std::optional<bool> found = made.has_any(named);
+  sure = sure && found.has_value();
+  return found.value_or(false);
+}
+
+Status suppose_lineage(const Hypothesis& hypothesis, StatementInputs& inputs, policy::Facts& facts,
+                       bool& sure) {
+  if (!facts.lineage) {
+    return {};
+  }
+  ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
   policy::Lineage::Statements statements = facts.lineage->statements();
   bool changed = false;
   for (auto& statement : statements) {
-    const bool withdrawn = is_withdrawn(hypothesis, *statement);
+    const bool withdrawn =
+        is_withdrawn(hypothesis, *statement) || comes_from(*made, *statement, sure);
     if (withdrawn || is_touched(hypothesis, statement->fact)) {
       auto supposed = std::make_shared<policy::LineageStatement>(*statement);
       suppose_statement(hypothesis, withdrawn, supposed->fact);
@@ -129,6 +147,7 @@ void suppose_lineage(const Hypothesis& hypothesis, policy::Facts& facts) {
     facts.lineage = policy::Lineage::make(facts.lineage->start(), std::move(statements),
                                           facts.lineage->reached(), facts.lineage->rest());
   }
+  return {};
 }
 
 void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
@@ -193,7 +212,9 @@ Status spread(const policy::Lineage::Statements& statements, const std::function
   return {};
 }
 
-Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, CaseModel& model) {
+// Sets `sure` to false where nobody can tell what a statement is about.
+Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, CaseModel& model,
+                     bool& sure) {
   policy::Facts& facts = model.facts;
   const bool unusable =
       facts.artifact && contains(hypothesis.without_artifacts, facts.artifact->text());
@@ -206,14 +227,15 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, Case
       return own;
     }
     ASSAY_ASSIGN(const std::set<std::string>* named, inputs.of(model, statement));
-    ASSAY_ASSIGN(const std::set<std::string>* made, inputs.made_from(hypothesis.without_artifacts));
-    return std::ranges::any_of(*named,
-                               [&](const std::string& input) { return made->contains(input); });
+    ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
+    const std::optional<bool> found = made->has_any(*named);
+    sure = sure && found.has_value();
+    return found.value_or(false);
   };
   ASSAY_TRY(change(hypothesis, facts.manifests, listed));
   ASSAY_TRY(change(hypothesis, facts.placements, listed));
   ASSAY_TRY(change(hypothesis, facts.statements, from_unusable));
-  suppose_lineage(hypothesis, facts);
+  ASSAY_TRY(suppose_lineage(hypothesis, inputs, facts, sure));
   suppose_node(hypothesis, facts);
   return {};
 }
@@ -241,26 +263,30 @@ Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
   return &known_.emplace(statement.id, inputs_in(parsed.predicate)).first->second;
 }
 
-Result<const std::set<std::string>*> StatementInputs::made_from(
-    const std::vector<std::string>& artifacts) {
+std::optional<bool> MadeFrom::has_any(const std::set<std::string>& inputs) const {
+  if (std::ranges::any_of(inputs,
+                          [this](const std::string& input) { return digests.contains(input); })) {
+    return true;
+  }
+  return whole || inputs.empty() ? std::optional(false) : std::nullopt;
+}
+
+Result<const MadeFrom*> StatementInputs::made_from(const std::vector<std::string>& artifacts) {
   if (const auto known = made_from_.find(artifacts); known != made_from_.end()) {
     return &known->second;
   }
-  std::set<std::string> made;
+  MadeFrom made;
   for (const std::string& artifact : artifacts) {
-    made.insert(artifact);
+    made.digests.insert(artifact);
     ASSAY_ASSIGN(const auto lineage, made_from_lineage(snapshot_, artifact, check_));
-    if (!lineage->reached().empty()) {
-      return fail(ErrorCode::kLimitExceeded, "more was made from the artifact than is looked at",
-                  artifact);
-    }
-    ASSAY_TRY(spread(lineage->statements(), check_, made, artifact));
+    made.whole = made.whole && lineage->reached().empty();
+    ASSAY_TRY(spread(lineage->statements(), check_, made.digests, artifact));
   }
   return &made_from_.emplace(artifacts, std::move(made)).first->second;
 }
 
 Status can_spread(StatementInputs& inputs, const std::vector<std::string>& artifacts) {
-  const auto made = artifacts.empty() ? Result<const std::set<std::string>*>(nullptr)
+  const auto made = artifacts.empty() ? Result<const MadeFrom*>(nullptr)
                                       : inputs.made_from(artifacts);
   return !made && made.error().code == ErrorCode::kEvaluationDeadline
              ? Status(std::unexpected(made.error()))
@@ -296,11 +322,12 @@ Result<Policies> suppose_policies(const Hypothesis& hypothesis,
   return supposed;
 }
 
-Status suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, CaseFile& file) {
+Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, CaseFile& file) {
+  bool sure = true;
   for (CaseModel& model : file.models) {
-    ASSAY_TRY(suppose_model(hypothesis, inputs, model));
+    ASSAY_TRY(suppose_model(hypothesis, inputs, model, sure));
   }
-  return {};
+  return sure;
 }
 
 }  // namespace assay::server

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +16,15 @@
 #include "server/service/decisions/case_file.h"
 
 namespace assay::server {
+
+// What was made from artifacts, as the stored statements say now, whoever signed them.
+struct MadeFrom {
+  std::set<std::string> digests;  // of the artifacts themselves, too
+  bool whole = true;              // false: there is more than a lineage has (policy/lineage.h)
+
+  // Whether something that was named as an input is among them; nullopt when nobody can tell.
+  [[nodiscard]] std::optional<bool> has_any(const std::set<std::string>& inputs) const;
+};
 
 // Which artifacts statements name as their inputs, read from their stored envelopes. Each statement
 // is read once. The snapshot must outlive the object. `check` is called again and again while
@@ -28,11 +38,10 @@ class StatementInputs {
   // Errors: those of `check`; data-loss; storage.
   [[nodiscard]] Result<const std::set<std::string>*> of(const CaseModel& model,
                                                         const policy::StatementFact& statement);
-  // Returns the digests of `artifacts` and of everything that was made from them at any distance,
-  // as the stored statements say now, whoever signed them. Errors: limit-exceeded when more was
-  // made from them than a lineage has (policy/lineage.h); those of `check`; data-loss; storage.
-  [[nodiscard]] Result<const std::set<std::string>*> made_from(
-      const std::vector<std::string>& artifacts);
+  // Returns what was made from `artifacts` at any distance. Anybody can sign that things of his own
+  // were made from them, so when there is more than is looked at, the rest counts as unknown, and
+  // what is known is not hidden by it. Errors: those of `check`; data-loss; storage.
+  [[nodiscard]] Result<const MadeFrom*> made_from(const std::vector<std::string>& artifacts);
 
  private:
   static constexpr std::size_t kMaxKept = 65'536;
@@ -40,7 +49,7 @@ class StatementInputs {
   storage::Snapshot& snapshot_;
   std::function<Status()> check_;
   std::map<StatementId, std::set<std::string>> known_;
-  std::map<std::vector<std::string>, std::set<std::string>> made_from_;
+  std::map<std::vector<std::string>, MadeFrom> made_from_;
 };
 
 // Reads what was made from `artifacts` before anything is judged by it. Errors: evaluation-deadline
@@ -59,8 +68,10 @@ class StatementInputs {
 // about something made from one at any distance, counts as if all of its signers' keys were
 // revoked: never for a pass, and below a `not` as an error. Evidence with a lost TCB status, of
 // nodes and of stages, is refused now, and so are the reports of its node. References are not
-// resolved again: the models stay those of the case. Errors: those of StatementInputs.
-[[nodiscard]] Status suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
-                                   CaseFile& file);
+// resolved again: the models stay those of the case. Returns false when of some statement nobody
+// can tell whether it is about such a thing: it counts as before, so only a denial is sure. Errors:
+// those of StatementInputs.
+[[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
+                                         CaseFile& file);
 
 }  // namespace assay::server

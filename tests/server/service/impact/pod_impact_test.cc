@@ -7,6 +7,7 @@
 #include "server/service/documents/accept.h"
 #include "server/service/governance/withdrawals.h"
 #include "server/service/impact/note_affected.h"
+#include "server/service/impact/suppose.h"
 #include "tests/server/service/bind_fixture.h"
 #include "tests/support/stepping_clock.h"
 
@@ -169,6 +170,17 @@ TEST_F(PodImpactTest, DatasetThatAStatementNames) {
   revoke(publisher_);
   EXPECT_EQ(affected({.artifact = dataset}).size(), 1U);
   EXPECT_TRUE(affected({.artifact = "sha256:" + std::string(64, 'e')}).empty());
+}
+
+// Anybody can sign that more was made from a dataset than is looked at (30 statements of 690
+// subjects are enough): what is known is said all the same, and nothing is called unconcerned.
+TEST(MadeFrom, WhatIsKnown_IsNotHiddenByWhatIsNot) {
+  MadeFrom made{.digests = {"sha256:dataset", "sha256:model"}, .whole = false};
+  EXPECT_EQ(made.has_any({"sha256:model", "sha256:other"}), std::optional(true));
+  EXPECT_EQ(made.has_any({"sha256:other"}), std::nullopt);
+  EXPECT_EQ(made.has_any({}), std::optional(false));
+  made.whole = true;
+  EXPECT_EQ(made.has_any({"sha256:other"}), std::optional(false));
 }
 
 TEST_F(PodImpactTest, LastSeen_IsTheHeartbeatThatNamesThePod) {

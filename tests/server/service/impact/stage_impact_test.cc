@@ -105,6 +105,15 @@ TEST_F(StageImpact, WithoutAnArtifact_FarUp) {
   expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
 }
 
+// An origin that the policy accepts without a word on how it came to be.
+TEST_F(StageImpact, WithoutAnArtifact_ThatThePolicyAcceptsAsALeaf) {
+  train();
+  require_lineage({{"leaves", {id_of(corpus_).text()}}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "ancestor-unknown");
+  expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
+}
+
 TEST_F(StageImpact, WithoutAnArtifact_InAKeptLineage) {
   train();
   require_lineage(Json::object());
