@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -61,8 +62,7 @@ Result<Descriptor> request_of(const PluginCall& call) {
   if (total > kMaxRequestBytes) {
     return fail(ErrorCode::kLimitExceeded, "a plug-in takes at most 8 MiB of evidence and policy");
   }
-  const ByteView head(static_cast<const std::uint8_t*>(static_cast<const void*>(&header)),
-                      sizeof header);
+  const auto head = std::bit_cast<std::array<std::uint8_t, sizeof header>>(header);
   return sealed_memory("assay-call",
                        {head, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6]},
                        Executable::kNo);

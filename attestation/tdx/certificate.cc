@@ -160,7 +160,7 @@ CertificatePtr find_known(std::span<const CertificatePtr> known, const Bytes& de
 // takes longer than to verify a signature. A context whose only provider is "null" has none. Null
 // when it cannot be made: then the default context serves as well.
 OSSL_LIB_CTX* without_decoders() {
-  static OSSL_LIB_CTX* const kContext = [] {
+  static OSSL_LIB_CTX* const context = [] {
     OSSL_LIB_CTX* made = OSSL_LIB_CTX_new();
     if (ASSAY_NO_MEMORY(made != nullptr && OSSL_PROVIDER_load(made, "null") == nullptr)) {
       OSSL_LIB_CTX_free(made);
@@ -168,7 +168,7 @@ OSSL_LIB_CTX* without_decoders() {
     }
     return made;
   }();
-  return kContext;
+  return context;
 }
 
 // RFC 5480 section 2.1.1: id-ecPublicKey with the named curve P-256, as an uncompressed point.

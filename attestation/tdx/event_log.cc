@@ -143,8 +143,8 @@ bool is_partition_table(const LoggedEvent& event) {
 // file system for the initial RAM disk may begin like a partition table, and a command line may be
 // the text of an action.
 bool is_of_firmware(const LoggedEvent& event) {
-  static const std::vector<Measurement> kFirmware = firmware_digests();
-  return std::ranges::find(kFirmware, event.digest) != kFirmware.end() || is_partition_table(event);
+  static const std::vector<Measurement> firmware = firmware_digests();
+  return std::ranges::find(firmware, event.digest) != firmware.end() || is_partition_table(event);
 }
 
 void add_measured(const LoggedEvent& event, std::optional<std::vector<std::string>>& list) {
@@ -208,16 +208,16 @@ BootFacts boot_facts(const std::vector<LoggedEvent>& events) {
 }
 
 MeasuredBoot measured_boot(const std::vector<LoggedEvent>& events) {
-  static const SecureBootDigests kSecureBoot;
+  static const SecureBootDigests secure_boot;
   MeasuredBoot boot{std::nullopt, std::vector<std::string>(), std::vector<std::string>()};
   for (const LoggedEvent& event : events) {
     if (event.type == kEvNoAction) {
       continue;
     }
     if (event.index == kIndexOfRtmr0) {
-      if (event.digest == kSecureBoot.on) {
+      if (event.digest == secure_boot.on) {
         boot.secure_boot = boot.secure_boot.value_or(true);
-      } else if (event.digest == kSecureBoot.off || event.digest == kSecureBoot.absent) {
+      } else if (event.digest == secure_boot.off || event.digest == secure_boot.absent) {
         boot.secure_boot = false;
       }
     } else if (event.index == kIndexOfRtmr1 && !is_of_firmware(event)) {

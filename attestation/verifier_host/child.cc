@@ -154,14 +154,14 @@ class Request {
     if (start == MAP_FAILED) {  // NOLINT: the macro of the system
       ::_exit(kCannotBegin);
     }
-    header_ = static_cast<const RequestHeader*>(start);
+    std::memcpy(&header_, start, sizeof header_);
     const auto* at = static_cast<const std::uint8_t*>(start) + sizeof(RequestHeader);
     std::size_t left = size - sizeof(RequestHeader);
     for (std::size_t i = 0; i < plugin::kParts; ++i) {
-      if (header_->sizes[i] > left) {
+      if (header_.sizes[i] > left) {
         ::_exit(kCannotBegin);
       }
-      parts_.at(i) = {at, static_cast<std::size_t>(header_->sizes[i])};
+      parts_.at(i) = {at, static_cast<std::size_t>(header_.sizes[i])};
       at += parts_.at(i).size;
       left -= parts_.at(i).size;
     }
@@ -176,8 +176,8 @@ class Request {
   [[nodiscard]] assay_call call() const {
     assay_call call{};
     call.size = sizeof call;
-    call.purpose = header_->purpose;
-    call.now = header_->now;
+    call.purpose = header_.purpose;
+    call.now = header_.now;
     call.report_data = part(Part::kReportData);
     call.evidence = part(Part::kEvidence);
     call.event_log = part(Part::kEventLog);
@@ -187,7 +187,7 @@ class Request {
   }
 
  private:
-  const RequestHeader* header_ = nullptr;
+  RequestHeader header_{};
   std::array<assay_bytes, plugin::kParts> parts_{};
 };
 

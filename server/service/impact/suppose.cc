@@ -286,8 +286,8 @@ Result<const MadeFrom*> StatementInputs::made_from(const std::vector<std::string
 }
 
 Status can_spread(StatementInputs& inputs, const std::vector<std::string>& artifacts) {
-  const auto made = artifacts.empty() ? Result<const MadeFrom*>(nullptr)
-                                      : inputs.made_from(artifacts);
+  const auto made =
+      artifacts.empty() ? Result<const MadeFrom*>(nullptr) : inputs.made_from(artifacts);
   return !made && made.error().code == ErrorCode::kEvaluationDeadline
              ? Status(std::unexpected(made.error()))
              : Status();

@@ -170,7 +170,8 @@ TEST(LineageEvidence, Lint_WarnsOfWhatAnybodyCanHave) {
   EvidenceDemands weak;
   weak.allow_missing_reference_values = true;
   ASSERT_EQ(warnings(weak).size(), 1U);
-  EXPECT_TRUE(warnings(weak)[0].text.starts_with("an edge rule accepts evidence without reference"));
+  EXPECT_TRUE(
+      warnings(weak)[0].text.starts_with("an edge rule accepts evidence without reference"));
 }
 
 TEST(LineageEvidence, Document_KeepsDemandsAndEvidence) {
