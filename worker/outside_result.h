@@ -13,8 +13,9 @@ namespace assay::worker {
 // the machine's own evidence (64 bytes), and the nonce for the other verifier (32 bytes). The
 // program writes one JSON object to its standard output within 30 seconds:
 //   {"ear":TOKEN,"platform":HEX}
-// "platform" is the id that the token names, and is absent where the service's appraisal says of no
-// claim that it holds one. It is asked for once, with zeros; "ear" may be absent in that answer.
+// "platform" is the machine's id as the token states it. Leave it out when the service's appraisal
+// has no member "platform". The source asks for it once, with zeros as both arguments; "ear" may be
+// absent in that answer.
 // The source gives evidence only for a challenge. Errors: usage for a command that is missing.
 [[nodiscard]] Result<std::unique_ptr<EvidenceSource>> make_outside_result(
     const EvidenceOptions& options);

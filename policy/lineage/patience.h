@@ -13,7 +13,7 @@ class Patience {
   // Steps between two questions. A step is about one statement or name, and costs microseconds.
   static constexpr std::size_t kEvery = 16;
 
-  // Null: somebody always waits.
+  // Null: there is no deadline.
   explicit Patience(const LineageResults* results) : results_(results) {}
   Patience(const Patience&) = delete;
   Patience& operator=(const Patience&) = delete;

@@ -37,7 +37,8 @@ class Connections {
   void add(Session* session, const std::string& address);
   // The next three functions ignore a session that was never added or was removed.
   void remove(Session* session);
-  // The peer is expected to send a request, or to read an answer although nobody knows it.
+  // The connection waits for its peer: for a request, or, when the peer is a stranger, until it has
+  // read an answer.
   void silent(Session* session);
   void busy(Session* session);  // a whole request header has arrived
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/cose/sign1.h"
+#include "tests/attestation/odd_signer.h"
 #include "tests/attestation/support.h"
 
 namespace assay::attestation::cose {
@@ -277,25 +278,12 @@ TEST(Sign1, SignatureOfAnotherLength_IsInvalid) {
   EXPECT_EQ(code_of(verify_sign1(message, public_half(key))), "signature-invalid") << "r is 0";
 }
 
-// A key in a module that answers with something else than a signature, or not at all.
-class OddSigner final : public Signer {
- public:
-  explicit OddSigner(Result<Bytes> answer) : answer_(std::move(answer)) {}
-  [[nodiscard]] const KeyId& key_id() const override { return own_.key_id(); }
-  [[nodiscard]] SignatureAlgorithm algorithm() const override { return own_.algorithm(); }
-  [[nodiscard]] const Bytes& public_key() const override { return own_.public_key(); }
-  [[nodiscard]] Result<Bytes> sign(ByteView) const override { return answer_; }
-
- private:
-  const Signer& own_ = signer(SignatureAlgorithm::kEcdsaP256);
-  Result<Bytes> answer_;
-};
-
 TEST(Sign1, KeyThatDoesNotSign_MakesNoMessage) {
-  EXPECT_EQ(code_of(sign1(kPayload, {}, OddSigner(Bytes{0x30, 0}))), "key-unusable");
-  EXPECT_EQ(code_of(sign1(kPayload, {}, OddSigner(Bytes()))), "key-unusable");
-  EXPECT_EQ(code_of(sign1(kPayload, {}, OddSigner(fail(ErrorCode::kUnavailable, "busy")))),
-            "unavailable");
+  EXPECT_EQ(code_of(sign1(kPayload, {}, assay::test::OddSigner(Bytes{0x30, 0}))), "key-unusable");
+  EXPECT_EQ(code_of(sign1(kPayload, {}, assay::test::OddSigner(Bytes()))), "key-unusable");
+  EXPECT_EQ(
+      code_of(sign1(kPayload, {}, assay::test::OddSigner(fail(ErrorCode::kUnavailable, "busy")))),
+      "unavailable");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/jwks.h"
+#include "tests/attestation/odd_signer.h"
 #include "tests/attestation/support.h"
 #include "tests/attestation/tokens.h"
 
@@ -46,20 +47,6 @@ TEST(Jws, Ed25519_SignsNoToken) {
   EXPECT_EQ(jws_algorithm(half_of(key)), "");
 }
 
-// A key in a module that answers with something else than a signature, or not at all.
-class OddTokenSigner final : public Signer {
- public:
-  explicit OddTokenSigner(Result<Bytes> answer) : answer_(std::move(answer)) {}
-  [[nodiscard]] const KeyId& key_id() const override { return own_.key_id(); }
-  [[nodiscard]] SignatureAlgorithm algorithm() const override { return own_.algorithm(); }
-  [[nodiscard]] const Bytes& public_key() const override { return own_.public_key(); }
-  [[nodiscard]] Result<Bytes> sign(ByteView) const override { return answer_; }
-
- private:
-  const Signer& own_ = signer(SignatureAlgorithm::kEcdsaP256);
-  Result<Bytes> answer_;
-};
-
 TEST(Jws, OwnToken_HasOneFormAndALimit) {
   const Signer& key = signer(SignatureAlgorithm::kEcdsaP256);
   const std::string text = sign_jws({{"a", 1}}, key).value();
@@ -75,9 +62,9 @@ TEST(Jws, OwnToken_HasOneFormAndALimit) {
 }
 
 TEST(Jws, KeyThatDoesNotSign_MakesNoToken) {
-  EXPECT_EQ(code_of(sign_jws({}, OddTokenSigner(Bytes()))), "key-unusable");
-  EXPECT_EQ(code_of(sign_jws({}, OddTokenSigner(Bytes(64, 1)))), "key-unusable") << "raw";
-  EXPECT_EQ(code_of(sign_jws({}, OddTokenSigner(fail(ErrorCode::kUnavailable, "busy")))),
+  EXPECT_EQ(code_of(sign_jws({}, assay::test::OddSigner(Bytes()))), "key-unusable");
+  EXPECT_EQ(code_of(sign_jws({}, assay::test::OddSigner(Bytes(64, 1)))), "key-unusable") << "raw";
+  EXPECT_EQ(code_of(sign_jws({}, assay::test::OddSigner(fail(ErrorCode::kUnavailable, "busy")))),
             "unavailable");
 }
 

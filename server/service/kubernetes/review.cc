@@ -40,8 +40,8 @@ std::optional<std::vector<std::string>> groups_in(const Json& user) {
   return groups;
 }
 
-// Bytes that a character takes beside its own where the API server writes it: Go's encoding/json
-// escapes what HTML knows, too.
+// How many bytes a character takes beyond its own in the JSON of the API server. Go's encoding/json
+// also escapes the characters <, > and &, which have a meaning in HTML.
 std::size_t escape_bytes(const std::string& text, std::size_t at) {
   const auto one = static_cast<unsigned char>(text[at]);
   if (one == '"' || one == '\\' || one == '\n' || one == '\r' || one == '\t' || one == '\b' ||
