@@ -114,6 +114,16 @@ Bytes make_sgx_extension(const PckExtension& extension) {
   return der::sequence(members);
 }
 
+Bytes p384_spki() {
+  // The generator of the curve, SEC 2 section 2.5.1.
+  constexpr std::string_view kGenerator =
+      "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872"
+      "760ab73617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d"
+      "7c90ea0e5f";
+  return der::sequence({der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.3.132.0.34")}),
+                        der::bits(hex_decode(kGenerator).value())});
+}
+
 std::string to_pem(ByteView certificate) {
   constexpr std::size_t kColumns = 64;
   const std::string base64 = base64_encode(certificate);

@@ -46,5 +46,7 @@ struct CrlSpec {
 [[nodiscard]] Bytes make_crl(const CrlSpec& spec, ByteView seed);
 [[nodiscard]] Bytes make_sgx_extension(const PckExtension& extension);
 [[nodiscard]] std::string to_pem(ByteView certificate);
+// Returns a public key on P-384, which no certificate of these chains may have.
+[[nodiscard]] Bytes p384_spki();
 
 }  // namespace assay::attestation::tdx

@@ -62,6 +62,15 @@ class TdxSimulator final : public Simulator {
 
 }  // namespace
 
+std::vector<std::string> simulated_statuses() {
+  std::vector<std::string> names;
+  const auto count = std::to_underlying(tdx::TcbStatus::kTdRelaunchAdvisedConfigurationNeeded) + 1;
+  for (int i = 0; i < count; ++i) {
+    names.emplace_back(name(static_cast<tdx::TcbStatus>(i)));
+  }
+  return names;
+}
+
 Result<std::unique_ptr<Simulator>> make_simulator(SimulatorOptions options, const Clock& clock) {
   if (options.seed.empty() || options.seed.size() > kMaxSimulatorSeedBytes) {
     return fail(ErrorCode::kInvalidParameter, "a simulator's seed has 1 to 4096 bytes");
@@ -73,7 +82,8 @@ Result<std::unique_ptr<Simulator>> make_simulator(SimulatorOptions options, cons
                 "platforms do not have this TCB status, or only quotes of version 5 show it");
   }
   if (!options.fault.empty() && tdx::find_fault(options.fault) == nullptr) {
-    return fail(ErrorCode::kInvalidParameter, "the simulator has no fault of this name");
+    return fail(ErrorCode::kInvalidParameter,
+                "the simulator has no fault of this name; 'assay evidence faults' lists them");
   }
   if (options.quote_version != 4 && options.quote_version != 5) {
     return fail(ErrorCode::kInvalidParameter, "quotes have version 4 or 5");

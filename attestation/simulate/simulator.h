@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "attestation/provider/provider.h"
 #include "schemas/core/clock.h"
@@ -30,6 +32,9 @@ struct SimulatorOptions {
   std::optional<std::array<std::uint8_t, 16>> platform{};
   std::string fault{};  // name of what is wrong with the evidence (faults.h); empty: nothing
 };
+
+// Returns the statuses that a simulated platform can have, in Intel's spelling. All that there are.
+[[nodiscard]] std::vector<std::string> simulated_statuses();
 
 // A provider of simulated evidence. Evidence is made for the time of the clock, and its collateral
 // is valid for 29 days from that time.

@@ -305,6 +305,9 @@ TEST(OutsideEar, SubmoduleOfWhichNothingIsKnown_DoesNotHideBehindAWarning) {
   EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
   claims["submods"]["gpu0"]["ear.trustworthiness-vector"] = {{"executables", 2}};
   EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
+  claims["submods"]["accelerator"] = claims["submods"]["gpu0"];  // it comes first by its name
+  claims["submods"].erase("gpu0");
+  EXPECT_EQ(error_of(judge(claims, policy)), "EAR_STATUS_NOT_ACCEPTED:none");
 }
 
 TEST(OutsideEar, Platform_IsRead) {

@@ -20,7 +20,7 @@
 #include "attestation/tdx/quote_parse.h"
 #include "attestation/tdx/verify.h"
 #include "tests/attestation/tdx/shared_vectors.h"
-#include "tests/attestation/tdx/simulation.h"
+#include "tests/attestation/tdx/strict.h"
 #include "tests/attestation/verdict_rows.h"
 
 namespace assay::attestation {
@@ -82,13 +82,12 @@ Rows real_quotes() {
 }
 
 Rows simulated_faults() {
-  tdx::testing::Options options;
-  options.with_event_log = true;
+  const tdx::SimulationSpec sound = tdx::testing::valid_v4();
+  const tdx::testing::Options options = tdx::testing::strict(sound);
   Rows rows;
   for (const tdx::Fault& fault : tdx::faults()) {
-    const tdx::Simulation simulation = simulate(tdx::testing::valid_v4(), fault);
     rows.push_back({std::string(fault.name), std::string(fault.error),
-                    tdx::testing::verdict(simulation, options)});
+                    tdx::testing::verdict(simulate(sound, fault), options)});
   }
   return rows;
 }

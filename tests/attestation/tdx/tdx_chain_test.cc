@@ -124,22 +124,9 @@ TEST(TdxPckChain, OtherOrder_IsRefused) {
             "PCK_CHAIN_NAMES");
 }
 
-// The generator of P-384 as a public key.
-Bytes key_on_another_curve() {
-  const Bytes point = hex_decode(
-                          "04aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f2"
-                          "5dbf55296c3a545e38"
-                          "72760ab73617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c0"
-                          "0a60b1ce1d7e819d7a"
-                          "431d7c90ea0e5f")
-                          .value();
-  return der::sequence(
-      {der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.3.132.0.34")}), der::bits(point)});
-}
-
 TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
   SimulationSpec spec = valid_v4();
-  spec.pck.other_spki = key_on_another_curve();
+  spec.pck.other_spki = p384_spki();
   EXPECT_EQ(verdict(spec), "PCK_CERT_KEY_TYPE");
 }
 
@@ -270,11 +257,9 @@ const Change kCertificates[] = {
      "QE_IDENTITY_CHAIN_NAMES"},
     {"QeSigningByAnother", [](SimulationSpec& s) { qe_signing(s).signer = "attacker"; },
      "QE_IDENTITY_CHAIN_SIGNATURE"},
-    {"TcbSigningOnAnotherCurve",
-     [](SimulationSpec& s) { s.tcb_signing.other_spki = key_on_another_curve(); },
+    {"TcbSigningOnAnotherCurve", [](SimulationSpec& s) { s.tcb_signing.other_spki = p384_spki(); },
      "TCB_INFO_CERT_KEY_TYPE"},
-    {"QeSigningOnAnotherCurve",
-     [](SimulationSpec& s) { qe_signing(s).other_spki = key_on_another_curve(); },
+    {"QeSigningOnAnotherCurve", [](SimulationSpec& s) { qe_signing(s).other_spki = p384_spki(); },
      "QE_IDENTITY_CERT_KEY_TYPE"},
     {"QeSigningThatIsCa", [](SimulationSpec& s) { qe_signing(s).is_ca = true; },
      "QE_IDENTITY_BASIC_CONSTRAINTS"},

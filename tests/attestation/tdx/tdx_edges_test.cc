@@ -8,7 +8,7 @@
 
 #include "attestation/simulate/faults.h"
 #include "attestation/simulate/simulator.h"
-#include "tests/attestation/tdx/simulation.h"
+#include "tests/attestation/tdx/strict.h"
 #include "tests/support/manual_clock.h"
 
 namespace assay::attestation::tdx {
@@ -85,16 +85,80 @@ TEST(TdxEdges, EventLog_IsNeededWhereAskedFor) {
 
 // --- the simulator
 
+// Every fault is refused by whoever asks for everything. Whoever asks for nothing accepts those
+// that say what must be asked for, and no others.
 TEST(TdxFaults, Each_HasItsError) {
-  Options options;
-  options.with_event_log = true;
+  const SimulationSpec sound = valid_v4();
+  const Options strict = testing::strict(sound);
+  Options lenient;
+  lenient.with_event_log = true;
+  ASSERT_EQ(verdict(sound, strict), "OK:UpToDate");
+  for (const Fault& fault : faults()) {
+    const Simulation simulation = simulate(sound, fault);
+    EXPECT_EQ(verdict(simulation, strict), fault.error) << fault.name;
+    EXPECT_EQ(verdict(simulation, lenient), fault.needs.empty() ? fault.error : "OK:UpToDate")
+        << fault.name;
+  }
+}
+
+TEST(TdxFaults, Version5_HasTheSame) {
+  const SimulationSpec sound = valid_v5();
+  const Options strict = testing::strict(sound);
+  ASSERT_EQ(verdict(sound, strict), "OK:UpToDate");
+  for (const Fault& fault : faults()) {
+    EXPECT_EQ(verdict(simulate(sound, fault), strict), fault.error) << fault.name;
+  }
+}
+
+TEST(TdxFaults, Each_HasItsName) {
   std::set<std::string_view> names;
   for (const Fault& fault : faults()) {
-    EXPECT_EQ(verdict(simulate(valid_v4(), fault), options), fault.error) << fault.name;
     EXPECT_TRUE(names.insert(fault.name).second) << fault.name;
     EXPECT_EQ(find_fault(fault.name), &fault);
   }
   EXPECT_EQ(find_fault("none"), nullptr);
+}
+
+// Every error that a verdict can name has a fault, or a reason why there is none.
+TEST(TdxFaults, EveryError_HasOne) {
+  std::set<std::string_view> with;
+  for (const Fault& fault : faults()) {
+    with.insert(fault.error.substr(0, fault.error.find(':')));
+  }
+  std::set<std::string_view> without;
+  for (const ErrorWithoutFault& error : errors_without_fault()) {
+    EXPECT_FALSE(error.reason.empty());
+    without.insert(name(error.error));
+  }
+  for (std::size_t i = 0; i < tdx_error_count(); ++i) {
+    const std::string_view error = name(static_cast<TdxError>(i));
+    EXPECT_NE(with.erase(error), without.erase(error)) << error;
+  }
+  EXPECT_TRUE(with.empty()) << *with.begin();
+  EXPECT_TRUE(without.empty()) << *without.begin();
+}
+
+// Statuses of the parts: the collateral knows three of module and quoting enclave.
+TEST(TdxFaults, EveryStatusOfModuleAndEnclave_HasOne) {
+  const auto statuses_of = [](const std::string& part) {
+    std::set<std::string> statuses;
+    for (const char* const how : {"", "-outdated", "-revoked"}) {
+      const Fault* const fault = find_fault(part + how);
+      const AppraisalResult result =
+          testing::run(fault == nullptr ? simulate(valid_v4()) : simulate(valid_v4(), *fault));
+      const TcbEvaluation& tcb = result.tcb.value();
+      statuses.emplace(name(part == "qe" ? tcb.qe : tcb.module.value()));
+    }
+    return statuses;
+  };
+  std::set<std::string> all;
+  for (const std::string& status : simulated_statuses()) {
+    if (is_component_status(tcb_status_from(status).value())) {
+      all.insert(status);
+    }
+  }
+  EXPECT_EQ(statuses_of("module"), all);
+  EXPECT_EQ(statuses_of("qe"), all);
 }
 
 std::string simulated(const std::string& status, std::uint64_t version,
@@ -119,15 +183,14 @@ std::string simulated(const std::string& status, std::uint64_t version,
 }
 
 TEST(TdxSimulator, HasEveryStatus) {
-  for (const char* status :
-       {"SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded",
-        "OutOfDate", "OutOfDateConfigurationNeeded", "TDRelaunchAdvised",
-        "TDRelaunchAdvisedConfigurationNeeded"}) {
-    EXPECT_EQ(simulated(status, 5), "TCB_STATUS_NOT_ACCEPTED:" + std::string(status));
+  ASSERT_EQ(simulated_statuses().size(), 9U);
+  for (const std::string& status : simulated_statuses()) {
+    EXPECT_EQ(simulated(status, 5), status == "UpToDate"  ? "OK:UpToDate"
+                                    : status == "Revoked" ? "TCB_REVOKED"
+                                                          : "TCB_STATUS_NOT_ACCEPTED:" + status);
   }
-  EXPECT_EQ(simulated("Revoked", 5), "TCB_REVOKED");
-  EXPECT_EQ(simulated("UpToDate", 5), "OK:UpToDate");
   EXPECT_EQ(simulated("TDRelaunchAdvised", 4), "invalid-parameter");
+  EXPECT_EQ(simulated("Fine", 5), "invalid-parameter");
 }
 
 TEST(TdxSimulator, HasFaults) {
