@@ -16,6 +16,9 @@ constexpr JsonLimits kBeatLimits{1U << 20};
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
                                 InstanceState::kViolated, InstanceState::kUnknown};
 
+constexpr std::array kChecks = {WatchCheck::kTags, WatchCheck::kSha256, WatchCheck::kRandom};
+constexpr std::uint64_t kAll = 100;  // percent
+
 std::unexpected<Error> violation(std::string detail, std::string where) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
 }
@@ -40,6 +43,24 @@ std::vector<BeatFinding> read_findings(const Json& json) {
   return findings;
 }
 
+Result<std::optional<WatchedBy>> read_watch(const Json& json, InstanceState state) {
+  const auto found = json.find("watch");
+  if (found == json.end()) {
+    return std::optional<WatchedBy>();
+  }
+  if (state != InstanceState::kVerified) {
+    return violation("what is watched is a verified instance", "/watch");
+  }
+  ASSAY_ASSIGN(const WatchCheck check, watch_check_from(members::text(*found, "check")));
+  const WatchedBy watch{check, members::number(*found, "period_ms"),
+                        members::number(*found, "share_percent")};
+  if ((check == WatchCheck::kRandom) == (watch.share_percent == kAll)) {
+    return violation("only a random check looks at a share, and always does",
+                     "/watch/share_percent");
+  }
+  return watch;
+}
+
 Result<InstanceBeat> read_beat(const Json& json) {
   JobInstance instance{members::text(json, "pod"), members::text(json, "instance")};
   auto artifact = ArtifactId::parse(members::text(json, "artifact"));
@@ -55,8 +76,9 @@ Result<InstanceBeat> read_beat(const Json& json) {
   if (!findings.empty() && state != InstanceState::kViolated) {
     return violation("findings are of a violated instance", "/findings");
   }
-  return InstanceBeat{std::move(instance), *std::move(artifact), state, std::move(report),
-                      std::move(findings)};
+  ASSAY_ASSIGN(const auto watch, read_watch(json, state));
+  return InstanceBeat{std::move(instance), *std::move(artifact), state,
+                      std::move(report),   std::move(findings),  watch};
 }
 
 Result<std::vector<InstanceBeat>> read_beats(const Json& list) {
@@ -101,6 +123,33 @@ Result<InstanceState> instance_state_from(std::string_view text) {
   return *found;
 }
 
+std::string_view name(WatchCheck check) {
+  switch (check) {
+    case WatchCheck::kTags:
+      return "tags";
+    case WatchCheck::kSha256:
+      return "sha256";
+    case WatchCheck::kRandom:
+      break;
+  }
+  return "random";
+}
+
+Result<WatchCheck> watch_check_from(std::string_view text) {
+  const auto* const found =
+      std::ranges::find(kChecks, text, [](WatchCheck check) { return name(check); });
+  if (found == kChecks.end()) {
+    return fail(ErrorCode::kInvalidParameter, "a check is tags, sha256 or random");
+  }
+  return *found;
+}
+
+Json to_json(const WatchedBy& watch) {
+  return {{"check", name(watch.check)},
+          {"period_ms", watch.period_ms},
+          {"share_percent", watch.share_percent}};
+}
+
 Json to_json(const BeatFinding& finding) {
   return {{"tensor", finding.tensor}, {"detail", finding.detail}};
 }
@@ -115,6 +164,9 @@ Json to_json(const Heartbeat& heartbeat) {
                          {"report", beat.report ? Json(beat.report->text()) : Json()}});
     for (const BeatFinding& finding : beat.findings) {
       instances.back()["findings"].push_back(to_json(finding));
+    }
+    if (beat.watch) {
+      instances.back()["watch"] = to_json(*beat.watch);
     }
   }
   return {{"node", heartbeat.node},

@@ -39,6 +39,24 @@ struct BeatFinding {
 };
 [[nodiscard]] Json to_json(const BeatFinding& finding);
 
+// How the bytes of an instance are looked at between full passes.
+enum class WatchCheck : std::uint8_t {
+  kTags,    // compare keyed tags (gpu_hash/tags.h), or SHA-256 if the device has no tags
+  kSha256,  // compare SHA-256 digests
+  kRandom,  // as kTags, but of randomly drawn slices
+};
+[[nodiscard]] std::string_view name(WatchCheck check);  // "tags", "sha256", "random"
+[[nodiscard]] Result<WatchCheck> watch_check_from(std::string_view name);
+
+// By which check a node agent watches an instance.
+struct WatchedBy {
+  WatchCheck check = WatchCheck::kTags;
+  std::uint64_t period_ms = 0;      // in which `share_percent` of the bytes are looked at
+  std::uint64_t share_percent = 0;  // 1 to 99 with kRandom, else 100
+  bool operator==(const WatchedBy&) const = default;
+};
+[[nodiscard]] Json to_json(const WatchedBy& watch);
+
 struct InstanceBeat {
   JobInstance instance;
   ArtifactId artifact;
@@ -46,6 +64,7 @@ struct InstanceBeat {
   // Digest of the envelope of the report that verified the instance; always present with kVerified.
   std::optional<DocumentId> report;
   std::vector<BeatFinding> findings{};  // present only with kViolated
+  std::optional<WatchedBy> watch{};     // present only with kVerified; older agents do not say it
   bool operator==(const InstanceBeat&) const = default;
 };
 

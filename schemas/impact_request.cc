@@ -26,6 +26,16 @@ Result<std::vector<Id>> ids(const Json& json, const char* member) {
   return parsed;
 }
 
+Result<std::vector<TcbLevel>> levels(const Json& json) {
+  std::vector<TcbLevel> parsed;
+  for (const Json& item :
+       json.contains("tcb_levels_lost") ? json["tcb_levels_lost"] : Json::array()) {
+    ASSAY_ASSIGN(const Timestamp date, parse_rfc3339(item["date"].get_ref<const std::string&>()));
+    parsed.push_back({item["fmspc"].get<std::string>(), date});
+  }
+  return parsed;
+}
+
 Result<Hypothesis> hypothesis_from(const Json& json) {
   Hypothesis hypothesis;
   std::set<std::string> names;
@@ -52,6 +62,8 @@ Result<Hypothesis> hypothesis_from(const Json& json) {
   ASSAY_ASSIGN(hypothesis.withdraw_statements, ids<StatementId>(json, "withdraw_statements"));
   hypothesis.without_artifacts = texts(json, "without_artifacts");
   hypothesis.tcb_status_lost = texts(json, "tcb_status_lost");
+  ASSAY_ASSIGN(hypothesis.tcb_levels_lost, levels(json));
+  hypothesis.reject_advisories = texts(json, "reject_advisories");
   hypothesis.revoke_nodes = texts(json, "revoke_nodes");
   return hypothesis;
 }
@@ -82,6 +94,10 @@ Json hypothesis_json(const Hypothesis& hypothesis) {
   put_ids(json, "withdraw_statements", hypothesis.withdraw_statements);
   put_texts(json, "without_artifacts", hypothesis.without_artifacts);
   put_texts(json, "tcb_status_lost", hypothesis.tcb_status_lost);
+  for (const TcbLevel& level : hypothesis.tcb_levels_lost) {
+    json["tcb_levels_lost"].push_back({{"fmspc", level.fmspc}, {"date", to_rfc3339(level.date)}});
+  }
+  put_texts(json, "reject_advisories", hypothesis.reject_advisories);
   put_texts(json, "revoke_nodes", hypothesis.revoke_nodes);
   return json;
 }

@@ -15,6 +15,13 @@
 
 namespace assay {
 
+// A TCB level of Intel's TCB info: of the platforms with this FMSPC, that of this date.
+struct TcbLevel {
+  std::string fmspc;  // twelve lowercase hex digits
+  Timestamp date;
+  bool operator==(const TcbLevel&) const = default;
+};
+
 // What is supposed to be so, in addition to what is known. Empty lists suppose nothing.
 struct Hypothesis {
   std::vector<PolicyDocument> activate{};  // distinct names; each replaces the one with its name
@@ -26,7 +33,11 @@ struct Hypothesis {
   // used. Statements about them, and about what was made from them, count for nothing.
   std::vector<std::string> without_artifacts{};
   std::vector<std::string> tcb_status_lost{};  // evidence with such a status is refused
-  std::vector<std::string> revoke_nodes{};     // names
+  // Evidence of platforms at one of these levels, or at an older one, is refused.
+  std::vector<TcbLevel> tcb_levels_lost{};
+  // Ids of advisories: evidence of platforms to which one of them applies is refused.
+  std::vector<std::string> reject_advisories{};
+  std::vector<std::string> revoke_nodes{};  // names
 
   // Returns true when other policies are supposed than are in force.
   [[nodiscard]] bool changes_policies() const {

@@ -117,6 +117,9 @@ Json to_json(const MemoryFacts& memory) {
                {"detection", memory.detection},
                {"extra_tensors", std::move(extra)},
                {"extra_tensor_count", memory.extra_tensor_count}};
+  if (memory.uncovered_count) {
+    json["uncovered_count"] = *memory.uncovered_count;
+  }
   if (!memory.read_by.empty()) {
     json["read_by"] = Json::array();
     for (const MemoryReader& reader : memory.read_by) {
@@ -144,6 +147,9 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   }
   memory.registered = members::number(json, "registered");
   memory.uncovered = members::number(json, "uncovered");
+  if (json.contains("uncovered_count")) {
+    memory.uncovered_count = members::number(json, "uncovered_count");
+  }
   memory.device_bytes = read_device_bytes(json);
   if (memory.device_bytes && memory.devices.empty()) {
     return violation("device_bytes is null when there are no devices", "/device_bytes");

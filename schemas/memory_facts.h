@@ -63,6 +63,7 @@ struct MemoryFacts {
   // Devices that hashed, by their first rank, each rank once. Without ranks whose memory could not
   // be read. Empty in reports of node agents that did not say it.
   std::vector<MemoryReader> read_by{};
+  std::optional<std::uint64_t> uncovered_count{};  // buffers of `uncovered`; absent as read_by
   bool operator==(const MemoryFacts&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFacts& memory);

@@ -83,6 +83,9 @@ storage::SqliteOptions store_options(const Config& config) {
   options.readers = config.store_readers;
   options.max_group = config.store_max_group;
   options.anchor_path = config.anchor_file;
+  // A service that is not ready gets no write that could find out: a disk with room again shall be
+  // seen within a second.
+  options.probe_interval = std::chrono::milliseconds(250);
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 
 #include "schemas/posix/descriptor_limit.h"
 #include "server/app.h"
@@ -39,6 +40,16 @@ void harden() {
   std::signal(SIGPIPE, SIG_IGN);
   // A file at its size limit is an error of that write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+}
+
+// Bodies and answers of many megabytes go back to the system as soon as they are freed. Otherwise
+// glibc takes such blocks from its heap once a few were freed (mallopt(3)), and the holes between
+// them add half to what the budget of memory allows.
+void return_large_blocks() {
+  constexpr int kLargeBlock = 4 << 20;
+  constexpr int kKeptAtTheTop = 16 << 20;  // of a heap, for what comes next
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  ::mallopt(M_TRIM_THRESHOLD, kKeptAtTheTop);
 }
 
 sigset_t handled_signals() {
@@ -306,6 +317,7 @@ int main_of(int argc, char** argv) {
     return program.exit(error) == 0 ? 0 : kUsageOrOperation;
   }
   harden();
+  return_large_blocks();
   if (*run_command) {
     return run(config_path);
   }

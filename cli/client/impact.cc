@@ -93,6 +93,7 @@ std::string noun_of(ImpactOver over) { return over == ImpactOver::kPods ? "pod" 
 std::string why_not_judged(const std::string& code) {
   return code == "case-incomplete"       ? ", a stored case lacks what it rests on"
          : code == "case-unsupported"    ? ", decided by the rules of another version of assayd"
+         : code == "limit-exceeded"      ? ", nobody can tell whether the answer is about this"
          : code == "evaluation-deadline" ? ", one alone takes longer than a whole call may"
                                          : "";
 }

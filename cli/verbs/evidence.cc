@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "attestation/provider/configfs_tsm.h"
-#include "attestation/simulate/faults.h"
 #include "attestation/simulate/pki.h"
 #include "attestation/simulate/simulator.h"
 #include "attestation/tdx/appraisal_policy.h"
@@ -244,16 +243,10 @@ void add_evidence_simulate(const Command& group, Context& context) {
   verb.required();
   verb.option("--report-data", options->report_data, "HEX",
               "64 bytes that the quote carries (default zeros)");
-  verb.choice("--tcb-status", options->tcb_status,
-              {"UpToDate", "SWHardeningNeeded", "ConfigurationNeeded",
-               "ConfigurationAndSWHardeningNeeded", "OutOfDate", "OutOfDateConfigurationNeeded",
-               "Revoked", "TDRelaunchAdvised", "TDRelaunchAdvisedConfigurationNeeded"},
+  verb.choice("--tcb-status", options->tcb_status, attestation::simulated_statuses(),
               "what the collateral says about the platform (default UpToDate)");
-  std::vector<std::string> names;
-  for (const attestation::tdx::Fault& fault : attestation::tdx::faults()) {
-    names.emplace_back(fault.name);
-  }
-  verb.choice("--fault", options->fault, names, "what is wrong with the evidence");
+  verb.option("--fault", options->fault, "NAME",
+              "what is wrong with the evidence: a name of 'evidence faults'");
   verb.option("--quote-version", options->quote_version, "N", "4 or 5 (default 4)");
   verb.option("--platform", options->platform, "HEX",
               "PPID, 16 bytes: other machines under the same root");
@@ -302,6 +295,7 @@ void add_evidence(const Command& root, Context& context) {
   add_evidence_verify(group, context);
   add_evidence_collect(group, context);
   add_evidence_simulate(group, context);
+  add_evidence_faults(group, context);
   add_evidence_plugin(group, context);
 }
 

@@ -19,6 +19,8 @@ struct ImpactOptions {
   std::vector<std::string> statements;
   std::vector<std::string> artifacts;
   std::vector<std::string> statuses;
+  std::vector<std::string> levels;
+  std::vector<std::string> advisories;
   std::vector<std::string> nodes;
   std::vector<std::string> activate;
   std::vector<std::string> deactivate;
@@ -42,6 +44,20 @@ Result<std::string> artifact_in(const std::string& text) {
   return text;
 }
 
+// FMSPC@DATE, the date with or without its time.
+Result<Json> level_in(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string date = at == std::string::npos ? "" : text.substr(at + 1);
+  const std::string whole = date.find('T') == std::string::npos ? date + "T00:00:00Z" : date;
+  if (!parse_rfc3339(whole)) {
+    return fail(ErrorCode::kUsage,
+                "A TCB level is the FMSPC of a platform and the date of the level, such as "
+                "50806f000000@2024-03-13",
+                text);
+  }
+  return Json{{"fmspc", text.substr(0, at)}, {"date", whole}};
+}
+
 Result<Json> request_of(const ImpactOptions& options) {
   Json hypothesis = Json::object();
   const auto put = [&hypothesis](const char* member, const std::vector<std::string>& values) {
@@ -56,6 +72,11 @@ Result<Json> request_of(const ImpactOptions& options) {
     hypothesis["without_artifacts"].push_back(std::move(artifact));
   }
   put("tcb_status_lost", options.statuses);
+  for (const std::string& text : options.levels) {
+    ASSAY_ASSIGN(Json level, level_in(text));
+    hypothesis["tcb_levels_lost"].push_back(std::move(level));
+  }
+  put("reject_advisories", options.advisories);
   put("revoke_nodes", options.nodes);
   put("deactivate", options.deactivate);
   for (const std::string& file : options.activate) {
@@ -71,7 +92,8 @@ Result<Json> request_of(const ImpactOptions& options) {
   if (hypothesis.empty()) {
     return fail(ErrorCode::kUsage,
                 "Say what is supposed: --revoke-key, --withdraw-statement, --without-artifact, "
-                "--tcb-status-lost, --revoke-node, --activate or --deactivate");
+                "--tcb-status-lost, --tcb-level-lost, --reject-advisory, --revoke-node, --activate "
+                "or --deactivate");
   }
   Json request = {{"hypothesis", std::move(hypothesis)}, {"limit", options.limit}};
   ASSAY_TRY(parse_impact_request(as_bytes(request.dump())));
@@ -103,6 +125,11 @@ void add_impact(const Command& root, Context& context) {
               "ALGORITHM:HEX, or a file with its manifest");
   verb.option("--tcb-status-lost", options->statuses, "STATUS",
               "suppose that evidence with this TCB status is refused");
+  verb.option("--tcb-level-lost", options->levels, "FMSPC@DATE",
+              "suppose that evidence of platforms with this FMSPC is refused at the TCB level of "
+              "this date (50806f000000@2024-03-13), and at older ones");
+  verb.option("--reject-advisory", options->advisories, "ID",
+              "suppose that evidence is refused where this advisory (INTEL-SA-00837) applies");
   verb.option("--revoke-node", options->nodes, "NAME", "suppose that this node is revoked");
   verb.option("--activate", options->activate, "FILE",
               "suppose that this policy or reference set is in force, instead of the one with its "

@@ -38,11 +38,7 @@ Result<worker::PeerRules> rules_of(const RegisterOptions& options) {
   return rules;
 }
 
-// The words of --watch-check.
-constexpr std::array<std::pair<std::string_view, worker::WatchCheck>, 3> kWatchChecks = {
-    {{"tags", worker::WatchCheck::kTags},
-     {"sha256", worker::WatchCheck::kSha256},
-     {"random", worker::WatchCheck::kRandom}}};
+constexpr std::array kWatchChecks = {WatchCheck::kTags, WatchCheck::kSha256, WatchCheck::kRandom};
 
 // Reads "500ms", "2s", "10m" or "1h"; without a text `into` stays as it is.
 Status read_duration(const char* option, const std::string& text, std::chrono::milliseconds& into) {
@@ -85,8 +81,8 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
               "hash everything with SHA-256, through fresh descriptors, once in this time "
               "(default 1h)");
   std::vector<std::string> checks;
-  for (const auto& [word, check] : kWatchChecks) {
-    checks.emplace_back(word);
+  for (const WatchCheck check : kWatchChecks) {
+    checks.emplace_back(name(check));
   }
   verb.choice("--watch-check", watch.check, checks,
               "what a look is: keyed tags where the device has them (default), SHA-256, or keyed "
@@ -124,10 +120,10 @@ Result<worker::WatchPlan> watch_plan_of(const WatchOptions& options) {
   constexpr std::uint64_t kTooMany = 1'000'000;
   plan.slices = static_cast<unsigned>(std::min(options.slices.value_or(plan.slices), kTooMany));
   plan.share = static_cast<unsigned>(std::min(options.share.value_or(plan.share), kTooMany));
-  for (const auto& [word, check] : kWatchChecks) {
-    plan.check = options.check == word ? check : plan.check;
+  if (!options.check.empty()) {
+    ASSAY_ASSIGN(plan.check, watch_check_from(options.check));
   }
-  if (plan.check == worker::WatchCheck::kRandom && !options.share) {
+  if (plan.check == WatchCheck::kRandom && !options.share) {
     return fail(ErrorCode::kUsage, "--watch-check random needs --watch-share");
   }
   if (const Status status = worker::check(plan); !status) {
@@ -137,9 +133,7 @@ Result<worker::WatchPlan> watch_plan_of(const WatchOptions& options) {
 }
 
 Json watch_json(const worker::WatchPlan& plan) {
-  const auto* const check =
-      std::ranges::find(kWatchChecks, plan.check, &decltype(kWatchChecks)::value_type::second);
-  return {{"check", check->first},
+  return {{"check", name(plan.check)},
           {"share_percent", plan.share},
           {"period_ms", plan.period.count()},
           {"slices", plan.slices},

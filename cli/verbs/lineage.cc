@@ -8,10 +8,10 @@
 #include "cli/client/lists.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
-#include "cli/verbs/lineage_graph.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/ids.h"
+#include "schemas/lineage/graph.h"
 
 namespace assay::cli {
 namespace {

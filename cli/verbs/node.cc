@@ -49,11 +49,22 @@ Result<Exit> list(const Context& context, const ListFlags& flags) {
   return Exit::kYes;
 }
 
-// "POD/NAME: STATE", and where it changed.
+// Such as "tags of all bytes in 2000 ms".
+std::string watch_text(const Json& watch) {
+  const std::string share = std::to_string(number_at(watch, "share_percent"));
+  return text_at(watch, "check") +
+         (share == "100" ? " of all bytes" : " of " + share + " percent") + " in " +
+         std::to_string(number_at(watch, "period_ms")) + " ms";
+}
+
+// "POD/NAME: STATE", by which check it is watched, and where it changed.
 std::string instance_text(const Json& instance) {
   const std::string pod = text_at(instance, "pod");
   std::string text = (pod.empty() ? "" : pod + "/") + text_at(instance, "instance") + ": " +
                      text_at(instance, "state");
+  if (const auto watch = instance.find("watch"); watch != instance.end() && watch->is_object()) {
+    text += ", " + watch_text(*watch);
+  }
   for (const Json& finding : list_at(instance, "findings")) {
     text += "; " + text_at(finding, "tensor") + ": " + text_at(finding, "detail");
   }

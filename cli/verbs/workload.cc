@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs/workload.h"
 
-#include <utility>
-
 namespace assay::cli {
 
 void add_workload_options(const Command& verb, WorkloadFlags& flags) {
@@ -30,15 +28,6 @@ Result<policy::Workload> workload_from(const WorkloadFlags& flags) {
     }
   }
   return workload;
-}
-
-Result<policy::Workload> workload_from(const Json& json) {
-  if (!json.is_object()) {
-    return fail(ErrorCode::kSchemaViolation, "A workload is an object");
-  }
-  Json whole = {{"namespace", ""}, {"labels", Json::object()}, {"resources", Json::array()}};
-  whole.update(json);
-  return policy::workload_from_json(whole);
 }
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload of a decision request, from flags or JSON.
+// The workload of a decision request, from flags.
 #pragma once
 
 #include <string>
@@ -21,9 +21,5 @@ struct WorkloadFlags {
 void add_workload_options(const Command& verb, WorkloadFlags& flags);
 
 [[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
-// Reads {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"},
-// "requester"}, which is the form of a workload in decisions (policy/facts.h). Each member may be
-// absent.
-[[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
 
 }  // namespace assay::cli

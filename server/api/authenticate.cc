@@ -62,12 +62,12 @@ std::optional<Result<Authenticator::PrincipalPtr>> Authenticator::remembered(
     const Credential& credential, Timestamp now) {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(credential_key(credential));
-  if (found == entries_.end()) {
+  if (found == entries_.end() || found->second.principal == nullptr) {
     return std::nullopt;
   }
   const Timestamp read_at = found->second.read_at;
   if (now < read_at || now - read_at > kMaxAge) {
-    entries_.erase(found);
+    found->second.principal = nullptr;
     return std::nullopt;
   }
   if (const Status valid = check_time(*found->second.principal, now); !valid) {
@@ -87,6 +87,7 @@ Result<Authenticator::PrincipalPtr> Authenticator::look_up(storage::Store& store
   ASSAY_ASSIGN(const auto snapshot, store.snapshot());
   Result<Principal> principal = snapshot->principal_by(credential);
   if (!principal && principal.error().code == ErrorCode::kNotFound) {
+    drop(credential_key(credential));
     return fail(ErrorCode::kUnauthenticated, "nobody holds this credential");
   }
   if (!principal) {
@@ -109,10 +110,22 @@ void Authenticator::remember(const Digest& key, Entry entry, std::uint64_t gener
   entries_.insert_or_assign(key, std::move(entry));
 }
 
+void Authenticator::drop(const Digest& key) {
+  const std::scoped_lock lock(mutex_);
+  entries_.erase(key);
+}
+
+bool Authenticator::was_known(const Credential& credential) {
+  const std::scoped_lock lock(mutex_);
+  return entries_.contains(credential_key(credential));
+}
+
 void Authenticator::forget() {
   const std::scoped_lock lock(mutex_);
   ++generation_;
-  entries_.clear();
+  for (auto& [key, entry] : entries_) {
+    entry.principal = nullptr;
+  }
 }
 
 }  // namespace assay::server

@@ -37,15 +37,19 @@ class Authenticator {
   // credential, or when the principal has expired; the errors of the store.
   [[nodiscard]] Result<PrincipalPtr> look_up(storage::Store& store, const Credential& credential,
                                              Timestamp now);
-  // Drops all cached principals. The caller must do so when trust has changed.
+  // Returns true when the store knew `credential` when it was last asked. That says nothing about
+  // now.
+  [[nodiscard]] bool was_known(const Credential& credential);
+  // Uses no cached principal any more. The caller must do so when trust has changed.
   void forget();
 
  private:
   struct Entry {
-    PrincipalPtr principal;
+    PrincipalPtr principal;  // null: must be read again
     Timestamp read_at;
   };
   void remember(const Digest& key, Entry entry, std::uint64_t generation);
+  void drop(const Digest& key);
 
   std::mutex mutex_;
   std::uint64_t generation_ = 0;  // incremented by forget(); principals read before are not cached

@@ -132,6 +132,10 @@ class ApiExchange final : public Exchange {
   // Who asks for a public route stays unknown, whatever credential is shown.
   bool is_identified() const override { return principal_ != nullptr && !principal_->name.empty(); }
 
+  bool is_expected() const override {
+    return is_identified() || (credential_ && owner_.authenticator_.was_known(*credential_));
+  }
+
   void received() override {
     request_.deadline = owner_.api_.services.clock.now() + owner_.options_.request_timeout;
   }

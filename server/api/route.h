@@ -60,8 +60,8 @@ struct Route {
   std::vector<std::string_view> consumes;    // media types that the body may have
   std::vector<std::string_view> produces;    // media types of the response, best first; empty: any
   Handler handler;
-  // True for a public route without a body whose handler reads nothing of the service. Such a
-  // request is answered on the io thread, so that it never waits for a thread of the pool.
+  // True for a public route without a body whose handler takes microseconds and waits for nothing.
+  // Such a request is answered on the io thread, so that it never waits for a thread of the pool.
   bool at_once = false;
 };
 

@@ -207,10 +207,12 @@ void add_log(std::vector<Route>& table) {
 }
 
 void add_operations(std::vector<Route>& table) {
-  // Whoever probes it restarts the service when no answer comes: work must not look like death.
+  // Whoever probes these restarts the service, or takes it out of use, when no answer comes: work
+  // must not look like death, nor strangers in the queue like a disk that fails.
   table.push_back(get("/livez", kPublic, get_livez, {}, {kPlainText}));
   table.back().at_once = true;
   table.push_back(get("/readyz", kPublic, get_readyz, {}, {kPlainText}));
+  table.back().at_once = true;
   table.push_back(
       get("/metrics", roles({kMonitor, kAuditor, kAdmin}), get_metrics, {}, {kPlainText}));
   table.push_back(get("/version", kAnyRole, get_version));

@@ -4,10 +4,10 @@
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
-// Threading: open, admit_now, refuse, on_connection and on_defect run on the io thread of their
-// listener and must not block. admit and handle run on the listener's thread pool. After admit_now
-// has returned kAtOnce, handle runs on the io thread and must not block there. The steps of one
-// exchange never overlap.
+// Threading: open, admit_now, is_expected, on_connection and on_defect run on the io thread of
+// their listener and must not block. admit and handle run on the listener's thread pool. After
+// admit_now has returned kAtOnce, handle runs on the io thread and must not block there. refuse
+// runs on either and must not block. The steps of one exchange never overlap.
 #pragma once
 
 #include <memory>
@@ -48,6 +48,11 @@ class Exchange {
   // it writes the answer. The connection of a stranger who does not read it ends when another one
   // needs the place.
   [[nodiscard]] virtual bool is_identified() const = 0;
+
+  // Returns true when the sender is known, or shows a credential that was good when it was last
+  // looked up, however long ago. The session asks after admit_now: everybody else is a stranger,
+  // and strangers fill no more than their share of the queue.
+  [[nodiscard]] virtual bool is_expected() const = 0;
 
   // Tells the exchange that the whole body has arrived. The time limit of the request starts at
   // this call, not at the header, because receiving the body has a time limit of its own.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <poll.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -26,6 +27,23 @@ constexpr std::chrono::milliseconds kCancelAgain{20};
 // How long an answer that ends a connection waits for a peer that is still sending: closing at once
 // could reset the connection before the answer is read.
 constexpr std::chrono::milliseconds kLinger{2000};
+
+// A request that waited this long for a thread is not begun when its client has gone meanwhile:
+// what a load left behind shall not hold up those who come after its end.
+constexpr std::chrono::milliseconds kLongWait{250};
+
+// Gives the memory of `text` back. Assigning an empty text would keep it for the next one.
+void release(std::string& text) { std::string().swap(text); }
+
+// Whether the peer has closed its side, read or not what it sent before.
+bool has_closed(int descriptor) {
+  pollfd one{descriptor, POLLRDHUP, 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+// How many of the queue's places strangers may fill. Anybody can send any number of requests with a
+// made-up credential, each of which must be looked up.
+std::size_t strangers_places(std::size_t places) { return std::max<std::size_t>(1, places / 2); }
 
 }  // namespace
 
@@ -225,10 +243,10 @@ net::awaitable<bool> Session::serve() {
   options.now = runtime_.clock.now();
   out_ = render(response, options);
   const std::size_t answered = response.body.size();
-  response.body = {};
+  release(response.body);
   memory_.hold(out_.size());
   const bool sent = co_await send();
-  out_ = {};
+  release(out_);
   memory_.hold(0);
   exchange->close(response.status, sent ? answered : 0);
   if (sent && options.keep_alive) {
@@ -238,13 +256,34 @@ net::awaitable<bool> Session::serve() {
 }
 
 Status Session::check_load() const {
-  if (runtime_.queued.load() >= runtime_.limits.max_queued_requests) {
+  const std::size_t places = runtime_.limits.max_queued_requests;
+  if (runtime_.queued.load() >= places ||
+      (stranger_ && runtime_.queued_strangers.load() >= strangers_places(places))) {
     return fail(ErrorCode::kOverloaded, "too many requests are waiting");
   }
-  if (runtime_.memory.is_spent()) {
-    return fail(ErrorCode::kOverloaded, "bodies and answers under way take all their memory");
+  return check_memory();
+}
+
+Status Session::check_memory() const {
+  return memory_.others_leave_room()
+             ? Status()
+             : fail(ErrorCode::kOverloaded, "bodies and answers under way take all their memory");
+}
+
+Response Session::answer(Exchange& exchange, Bytes body) {
+  // Again: many requests for long answers had all found their memory free.
+  Status ready = check_memory();
+  if (ready && runtime_.time.now() - queued_at_ > kLongWait && has_closed(descriptor_)) {
+    ready = fail(ErrorCode::kOverloaded, "the client has gone while the request waited");
   }
-  return {};
+  if (!ready) {
+    exchange.refuse(std::move(ready).error());
+    return exchange.refusal();
+  }
+  const std::size_t held = body.size();
+  Response response = exchange.handle(std::move(body));
+  memory_.hold(held + response.body.size());
+  return response;
 }
 
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
@@ -252,6 +291,7 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   if (admission == Exchange::Admission::kAtOnce) {
     co_return exchange.handle(Bytes());
   }
+  stranger_ = !exchange.is_expected();
   const Status load = check_load();
   if (admission != Exchange::Admission::kRefused && !load) {
     exchange.refuse(load.error());
@@ -260,8 +300,8 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   Response response;
   if (admission == Exchange::Admission::kAskPool && unread_ == 0) {
     // Nothing to read in between: one trip to the pool does it all.
-    auto work = [&exchange, &response] {
-      response = exchange.admit() == Exchange::Admission::kAdmitted ? exchange.handle(Bytes())
+    auto work = [this, &exchange, &response] {
+      response = exchange.admit() == Exchange::Admission::kAdmitted ? answer(exchange, Bytes())
                                                                     : exchange.refusal();
     };
     co_await offload(std::move(work));
@@ -270,6 +310,7 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   if (admission == Exchange::Admission::kAskPool) {
     auto ask = [&exchange, &admission] { admission = exchange.admit(); };
     co_await offload(std::move(ask));
+    stranger_ = !exchange.is_expected();
   }
   if (admission == Exchange::Admission::kRefused) {
     co_return exchange.refusal();
@@ -285,7 +326,7 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
     co_return exchange.refusal();
   }
   exchange.received();
-  auto work = [&exchange, &response, &body] { response = exchange.handle(std::move(body)); };
+  auto work = [this, &exchange, &response, &body] { response = answer(exchange, std::move(body)); };
   co_await offload(std::move(work));
   co_return response;
 }
@@ -389,11 +430,15 @@ net::awaitable<void> Session::swallow() {
 }
 
 net::awaitable<void> Session::offload(std::function<void()> work) {
-  std::atomic<std::size_t>& queued = runtime_.queued;
-  ++queued;
+  queued_at_ = runtime_.time.now();
+  descriptor_ = stream_.next_layer().native_handle();
+  const std::size_t strangers = stranger_ ? 1 : 0;
+  ++runtime_.queued;
+  runtime_.queued_strangers += strangers;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): co_spawn keeps the lambda
-  auto job = [&queued, task = std::move(work)]() -> net::awaitable<void> {
-    --queued;
+  auto job = [&runtime = runtime_, strangers, task = std::move(work)]() -> net::awaitable<void> {
+    --runtime.queued;
+    runtime.queued_strangers -= strangers;
     task();
     co_return;
   };

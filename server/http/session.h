@@ -35,8 +35,8 @@ namespace assay::server {
 
 class Session;
 
-// State shared by the sessions of one listener. Everything but `queued` is used only on the
-// listener's io thread.
+// State shared by the sessions of one listener. Everything but `queued`, `queued_strangers` and
+// `memory` is used only on the listener's io thread.
 struct Runtime {
   Application& app;
   const Clock& clock;
@@ -48,6 +48,7 @@ struct Runtime {
   boost::asio::io_context io{1};
   boost::asio::thread_pool pool;
   std::atomic<std::size_t> queued = 0;  // pieces of work that wait for a thread of the pool
+  std::atomic<std::size_t> queued_strangers = 0;  // those of them that strangers sent
   std::set<Session*> sessions = {};
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
@@ -98,11 +99,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> swallow();
   // Runs `work` on the pool.
   Awaitable<void> offload(std::function<void()> work);
+  // Runs the handler and counts the memory of its answer. Runs on the pool.
+  Response answer(Exchange& exchange, Bytes body);
 
   // Removes the header of `size` bytes from the buffer, parses it and checks it.
   Result<Head> take_head(std::size_t size);
   // Checks whether one more request fits. Errors: overloaded.
   [[nodiscard]] Status check_load() const;
+  [[nodiscard]] Status check_memory() const;
   // Starts the time limit of a step. After the limit, pending socket operations are cancelled
   // repeatedly until the step notices, because one operation may consist of several socket
   // operations.
@@ -120,13 +124,16 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Digest> client_key_;
   std::string buffer_;  // received, not yet consumed
   std::string out_;
-  std::uint64_t unread_ = 0;    // bytes of the current body that are still to come
-  std::uint64_t step_ = 0;      // number of the armed time limit
-  SteadyTime::Point deadline_;  // end of the armed time limit
-  bool timed_out_ = false;      // the time limit of the current step has passed
-  bool broken_ = false;         // the transport failed or the peer closed
-  bool ended_ = false;          // the peer sent close_notify and expects one
-  bool idle_ = false;           // in the handshake, or waiting for the first byte of a request
+  std::uint64_t unread_ = 0;     // bytes of the current body that are still to come
+  std::uint64_t step_ = 0;       // number of the armed time limit
+  SteadyTime::Point deadline_;   // end of the armed time limit
+  bool timed_out_ = false;       // the time limit of the current step has passed
+  bool broken_ = false;          // the transport failed or the peer closed
+  bool ended_ = false;           // the peer sent close_notify and expects one
+  bool idle_ = false;            // in the handshake, or waiting for the first byte of a request
+  SteadyTime::Point queued_at_;  // when the current work was given to the pool
+  int descriptor_ = -1;          // of the socket, then
+  bool stranger_ = false;        // nobody knows yet who sent the current request
 };
 
 }  // namespace assay::server

@@ -284,8 +284,8 @@ void collect_instances(const Services& services, const NodeQuestion& question,
     }
     const InstanceState state =
         own || beat.state == InstanceState::kViolated ? beat.state : InstanceState::kUnknown;
-    facts.instances.push_back(
-        {beat.instance.instance, std::string(name(state)), newest->heard_at, beat.findings});
+    facts.instances.push_back({beat.instance.instance, std::string(name(state)), newest->heard_at,
+                               beat.findings, own ? beat.watch : std::nullopt});
   }
 }
 

@@ -2,6 +2,7 @@
 #include "server/service/documents/accept.h"
 
 #include "attestation/dsse.h"
+#include "schemas/core/json_at.h"
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/manifest.h"
@@ -10,7 +11,6 @@
 #include "server/service/challenge_use.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
-#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/core/json_at.h"
 #include "schemas/digest_set.h"
 #include "schemas/lifecycle.h"
 #include "schemas/spdx.h"
-#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {
@@ -128,7 +128,25 @@ Result<std::vector<std::string>> texts_in(const Json& json) {
   return texts;
 }
 
-Status read_contents(const Json& contents, policy::LineageStatement& statement) {
+}  // namespace
+
+std::vector<std::string> add_lineage(const Statement& statement, Json& contents) {
+  if (statement.predicate_type == kLifecyclePredicateType) {
+    add_lifecycle(statement, contents);
+  } else if (statement.predicate_type == kSlsaProvenance) {
+    add_slsa(statement.predicate, contents);
+  }
+  std::set<std::string> digests;
+  for (const Json& input : member_at(contents, "inputs")) {
+    for (const Json& digest : input["digests"]) {
+      digests.insert(digest.get<std::string>());
+    }
+  }
+  return {digests.begin(), digests.end()};
+}
+
+Result<policy::LineageStatement> lineage_in(policy::StatementFact fact, const Json& contents) {
+  policy::LineageStatement statement{std::move(fact), false, {}, {}};
   for (const auto& [digest, names] : member_at(contents, "names").items()) {
     policy::LineageSubject subject{digest, {}};
     ASSAY_ASSIGN(subject.names, texts_in(names));
@@ -154,24 +172,7 @@ Status read_contents(const Json& contents, policy::LineageStatement& statement) 
   if (contents.contains("licence")) {
     ASSAY_ASSIGN(statement.licence, text_in(contents["licence"]));
   }
-  return {};
-}
-
-}  // namespace
-
-std::vector<std::string> add_lineage(const Statement& statement, Json& contents) {
-  if (statement.predicate_type == kLifecyclePredicateType) {
-    add_lifecycle(statement, contents);
-  } else if (statement.predicate_type == kSlsaProvenance) {
-    add_slsa(statement.predicate, contents);
-  }
-  std::set<std::string> digests;
-  for (const Json& input : member_at(contents, "inputs")) {
-    for (const Json& digest : input["digests"]) {
-      digests.insert(digest.get<std::string>());
-    }
-  }
-  return {digests.begin(), digests.end()};
+  return statement;
 }
 
 Result<policy::LineageStatement> lineage_statement(storage::Snapshot& snapshot,
@@ -183,9 +184,8 @@ Result<policy::LineageStatement> lineage_statement(storage::Snapshot& snapshot,
   };
   ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(row, key_of));
   ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
-  policy::LineageStatement statement{std::move(fact), false, {}, {}};
   if (row.kind == storage::StatementKind::kManifest) {
-    statement.manifest = true;
+    policy::LineageStatement statement{std::move(fact), true, {}, {}};
     const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
     for (const std::string& subject : subjects) {
       statement.subjects.push_back({subject, {row.name}});
@@ -196,8 +196,7 @@ Result<policy::LineageStatement> lineage_statement(storage::Snapshot& snapshot,
   if (!contents || !contents->is_object()) {
     return broken();
   }
-  ASSAY_TRY(read_contents(*contents, statement));
-  return statement;
+  return lineage_in(std::move(fact), *contents);
 }
 
 }  // namespace assay::server

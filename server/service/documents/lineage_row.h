@@ -17,6 +17,11 @@ namespace assay::server {
 // is "unread"; it never is an error, because the predicate is not ours.
 [[nodiscard]] std::vector<std::string> add_lineage(const Statement& statement, Json& contents);
 
+// Reads what lineages need of a statement from its row: what add_lineage() added, and the names and
+// digests of its subjects. Errors: data-loss for a member of another form.
+[[nodiscard]] Result<policy::LineageStatement> lineage_in(policy::StatementFact fact,
+                                                          const Json& contents);
+
 using KeysById = std::map<KeyId, TrustedKey>;
 
 // Returns what lineages read of a stored statement or manifest, and whether it was withdrawn, but

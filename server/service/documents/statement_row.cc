@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "schemas/core/json_at.h"
 #include "schemas/lifecycle.h"
 #include "server/service/documents/lineage_row.h"
 #include "server/service/documents/outlines.h"
-#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {

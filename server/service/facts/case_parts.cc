@@ -44,8 +44,8 @@ Status load_items(storage::Snapshot& snapshot, const DocumentId& id, std::uint64
 }
 
 // The parts of `facts` in the order of the log; adds to `keys` what the trust store says of them.
-Result<std::vector<Part>> parts_of(const policy::Facts& facts, const Envelopes& envelopes,
-                                   Json& keys) {
+Result<std::vector<SharedPart>> parts_of(const policy::Facts& facts, const Envelopes& envelopes,
+                                         Json& keys) {
   const Json document = policy::to_json(facts);
   std::vector<Json> items;
   for (const char* list : kLists) {
@@ -63,13 +63,23 @@ Result<std::vector<Part>> parts_of(const policy::Facts& facts, const Envelopes& 
   std::stable_sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
     return a["log_index"].get<LeafIndex>() < b["log_index"].get<LeafIndex>();
   });
-  std::vector<Part> parts;
+  std::vector<SharedPart> parts;
   parts.reserve(items.size());
   for (const Json& item : items) {
-    ASSAY_ASSIGN(Part part, make_part(item));
+    ASSAY_ASSIGN(SharedPart part, make_shared_part(item));
     parts.push_back(std::move(part));
   }
   return parts;
+}
+
+std::size_t bytes_of(const std::vector<std::vector<SharedPart>>& levels) {
+  std::size_t sum = 0;
+  for (const std::vector<SharedPart>& level : levels) {
+    for (const SharedPart& part : level) {
+      sum += part->bytes.size();
+    }
+  }
+  return sum;
 }
 
 // A list that gets nothing stays shared.
@@ -87,6 +97,11 @@ Result<Part> make_part(const Json& json) {
   ASSAY_ASSIGN(std::string bytes, canonical_json(json));
   DocumentId id(sha256(as_bytes(bytes)));
   return Part{std::move(id), std::move(bytes)};
+}
+
+Result<SharedPart> make_shared_part(const Json& json) {
+  ASSAY_ASSIGN(Part part, make_part(json));
+  return std::make_shared<const Part>(std::move(part));
 }
 
 void part_signers(Json& statement, Json& keys) {
@@ -137,13 +152,13 @@ Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id) {
   return json ? std::move(json) : Result<Json>(broken());
 }
 
-Result<PartList> PartList::of(std::vector<Part> items) {
+Result<PartList> PartList::of(std::vector<SharedPart> items) {
   PartList none;
   none.levels_.emplace_back();
   return none.with(std::move(items));
 }
 
-Result<PartList> PartList::with(std::vector<Part> more) const {
+Result<PartList> PartList::with(std::vector<SharedPart> more) const {
   PartList list = *this;
   std::size_t same = list.levels_.front().size();
   list.levels_.front().insert(list.levels_.front().end(), std::make_move_iterator(more.begin()),
@@ -155,39 +170,31 @@ Result<PartList> PartList::with(std::vector<Part> more) const {
     if (level == list.levels_.size()) {
       list.levels_.emplace_back();
     }
-    const std::vector<Part>& below = list.levels_[level - 1];
-    std::vector<Part>& parts = list.levels_[level];
+    const std::vector<SharedPart>& below = list.levels_[level - 1];
+    std::vector<SharedPart>& parts = list.levels_[level];
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(std::min(same, parts.size())),
                 parts.end());
     for (std::size_t from = same * kFanOut; from < std::max<std::size_t>(below.size(), 1);
          from += kFanOut) {
       Json ids = Json::array();
       for (std::size_t i = from; i < std::min(from + kFanOut, below.size()); ++i) {
-        ids.push_back(below[i].id.text());
+        ids.push_back(below[i]->id.text());
       }
-      ASSAY_ASSIGN(Part part, make_part({{"level", level}, {"parts", std::move(ids)}}));
+      ASSAY_ASSIGN(SharedPart part,
+                   make_shared_part({{"level", level}, {"parts", std::move(ids)}}));
       parts.push_back(std::move(part));
     }
   } while (list.levels_[level].size() > 1);
   if (list.levels_.size() > kMaxLevels) {
     return fail(ErrorCode::kLimitExceeded, "there are too many parts");
   }
+  list.bytes_ = bytes_of(list.levels_);
   return list;
-}
-
-std::size_t PartList::bytes() const {
-  std::size_t sum = 0;
-  for (const std::vector<Part>& level : levels_) {
-    for (const Part& part : level) {
-      sum += part.bytes.size();
-    }
-  }
-  return sum;
 }
 
 Status PartList::put_node(storage::Transaction& transaction, std::size_t level,
                           std::size_t index) const {
-  const Part& part = levels_[level][index];
+  const Part& part = *levels_[level][index];
   ASSAY_ASSIGN(const bool known, transaction.has_document(part.id));
   if (known) {
     return {};
@@ -218,7 +225,7 @@ Result<std::vector<Json>> load_list(storage::Snapshot& snapshot, const DocumentI
 
 Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes) {
   Json keys = Json::object();
-  ASSAY_ASSIGN(std::vector<Part> parts, parts_of(facts, envelopes, keys));
+  ASSAY_ASSIGN(std::vector<SharedPart> parts, parts_of(facts, envelopes, keys));
   ASSAY_ASSIGN(PartList statements, PartList::of(std::move(parts)));
   ASSAY_ASSIGN(Part keys_part, make_part(keys));
   facts.index = policy::index_statements(facts.statements);
@@ -229,7 +236,7 @@ Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes) {
 Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
                              const Envelopes& envelopes) {
   ASSAY_ASSIGN(Json keys, parse_json(known.keys.bytes));
-  ASSAY_ASSIGN(std::vector<Part> parts, parts_of(newer, envelopes, keys));
+  ASSAY_ASSIGN(std::vector<SharedPart> parts, parts_of(newer, envelopes, keys));
   ASSAY_ASSIGN(PartList statements, known.statements.with(std::move(parts)));
   ASSAY_ASSIGN(Part keys_part, make_part(keys));
   ArtifactFacts all{known.facts, known.envelopes, std::move(statements), std::move(keys_part)};

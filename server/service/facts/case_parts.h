@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,12 @@ struct Part {
   std::string bytes;  // canonical JSON
 };
 
+// Lists that hold the same part share it.
+using SharedPart = std::shared_ptr<const Part>;
+
 // Makes a part from `json`.
 [[nodiscard]] Result<Part> make_part(const Json& json);
+[[nodiscard]] Result<SharedPart> make_shared_part(const Json& json);
 // Stores a part.
 [[nodiscard]] Status put_part(storage::Transaction& transaction, const Part& part);
 // Loads a part. Errors: data-loss when the part is missing, damaged or not JSON.
@@ -42,12 +47,13 @@ class PartList {
   static constexpr std::size_t kMaxLevels = 6;
 
   // Builds the list of `items`.
-  [[nodiscard]] static Result<PartList> of(std::vector<Part> items);
+  [[nodiscard]] static Result<PartList> of(std::vector<SharedPart> items);
   // Returns this list with `more` items at the end. Documents of the tree that do not change are
-  // copied.
-  [[nodiscard]] Result<PartList> with(std::vector<Part> more) const;
-  [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
-  [[nodiscard]] std::size_t bytes() const;
+  // shared.
+  [[nodiscard]] Result<PartList> with(std::vector<SharedPart> more) const;
+  [[nodiscard]] const DocumentId& root() const { return levels_.back().front()->id; }
+  // Returns the bytes of all parts together, those of the tree included.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
   // Stores the documents that are not stored yet. If a document of the tree is stored already, the
   // documents below it are not checked, because they were stored in the same write as that
   // document.
@@ -57,7 +63,9 @@ class PartList {
   [[nodiscard]] Status put_node(storage::Transaction& transaction, std::size_t level,
                                 std::size_t index) const;
 
-  std::vector<std::vector<Part>> levels_;  // the items at index 0, then each level of the tree
+  // The items at index 0, then each level of the tree.
+  std::vector<std::vector<SharedPart>> levels_;
+  std::size_t bytes_ = 0;  // of all of these
 };
 
 // Returns the items of a stored list, in order. Errors: data-loss when a document of the list is

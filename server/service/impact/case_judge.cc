@@ -49,7 +49,7 @@ Result<CaseJudge::Case> CaseJudge::load(const DocumentId& facts) {
   if (gap == CaseGap::kAll) {
     return incomplete();
   }
-  ASSAY_ASSIGN(const bool sure, suppose_facts(hypothesis_, inputs_, file));
+  ASSAY_ASSIGN(const bool sure, suppose_facts(hypothesis_, inputs_, levels_, file));
   const bool selected = policy::selected(in_force->supposed, file.workload, file.point);
   return Case{std::move(file), in_force, selected, gap == CaseGap::kModels || !sure};
 }

@@ -29,6 +29,7 @@ class CaseJudge {
         hypothesis_(hypothesis),
         check_(std::move(check)),
         inputs_(snapshot, check_),
+        levels_(snapshot, check_),
         gaps_(snapshot, hypothesis) {}
 
   // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated
@@ -69,6 +70,7 @@ class CaseJudge {
   const Hypothesis& hypothesis_;
   std::function<Status()> check_;
   StatementInputs inputs_;
+  TcbLevels levels_;
   CaseGaps gaps_;
   DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use
   std::map<DocumentId, Case> cases_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/impact/note_affected.h"
 
+#include <algorithm>
 #include <set>
 
 #include "schemas/log_record.h"
@@ -46,17 +47,20 @@ struct Noted {
 
 }  // namespace
 
-Result<std::uint64_t> note_affected(Services& services) {
+Result<std::uint64_t> note_affected(Services& services, std::size_t most) {
   ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
   snapshot.reset();
   Noted noted;
   do {
+    const std::size_t left = std::min(most - noted.examined, kMaxPodsExamined);
     ASSAY_ASSIGN(
         const Json page,
-        affected_pods(services, {.after = noted.next, .limit = kPage, .by_revocation = true}, {}));
+        affected_pods(services,
+                      {.after = noted.next, .limit = kPage, .examine = left, .by_revocation = true},
+                      {}));
     noted.add(page);
-  } while (!noted.next.empty() && noted.examined < kMaxPodsNoted);
+  } while (!noted.next.empty() && noted.examined < most);
   if (noted.count == 0) {
     return 0;
   }

@@ -10,12 +10,13 @@ namespace assay::server {
 inline constexpr std::size_t kMaxPodsNoted = 20'000;
 inline constexpr std::size_t kMaxPodsNamed = 64;
 
-// Judges the pods that are known as things stand now, at most kMaxPodsNoted of them, and appends
+// Judges the pods that are known as things stand now, at most `most` of them, and appends
 // one record (`pods.affected`, schemas/log.md) when at least one would be denied for a revocation
 // or a withdrawal: of anything that the answer rests on, also of what its models were made from.
 // Returns the number of these pods. Meant for a thread of its own: a request never waits for this.
 // Errors: those of affected_pods() (pod_impact.h); overloaded while a question about impact is
 // answered, so that the caller tries again later.
-[[nodiscard]] Result<std::uint64_t> note_affected(Services& services);
+[[nodiscard]] Result<std::uint64_t> note_affected(Services& services,
+                                                  std::size_t most = kMaxPodsNoted);
 
 }  // namespace assay::server

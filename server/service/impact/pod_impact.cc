@@ -5,10 +5,12 @@
 #include <functional>
 
 #include "policy/lineage.h"
+#include "server/service/if_found.h"
 #include "server/service/impact/decision_impact.h"
 #include "server/service/impact/pod_judge.h"
 #include "server/service/impact/revoked.h"
 #include "server/service/impact/tally.h"
+#include "server/service/nodes/node_view.h"
 
 namespace assay::server {
 namespace {
@@ -35,12 +37,20 @@ using TakePod = std::function<Result<bool>(const storage::PodRow& row)>;
 // What takes note of a pod that nobody can judge in the time of a whole call.
 using Undecided = std::function<void(ErrorCode)>;
 
-// Gives `take` the pods behind `after`, until the limits are reached. Returns where to go on;
+// Returns where to go on behind a pod; nullopt when it is the last one.
+Result<std::optional<std::string>> rest_behind(storage::Snapshot& snapshot,
+                                               const storage::PodKey& last) {
+  ASSAY_ASSIGN(const auto rest, snapshot.pods(last, 1));
+  return rest.empty() ? std::nullopt : std::optional(text_of(last));
+}
+
+// Gives `take` at most `most` pods behind `after`, until the time is over. Returns where to go on;
 // nullopt at the end. A pod at which the time ends is the first of the next call; the first of a
 // call goes to `undecided`, else no call would come past it.
 Result<std::optional<std::string>> each_pod(Services& services, storage::Snapshot& snapshot,
-                                            storage::PodKey after, Timestamp until,
-                                            const TakePod& take, const Undecided& undecided) {
+                                            storage::PodKey after, std::size_t most,
+                                            Timestamp until, const TakePod& take,
+                                            const Undecided& undecided) {
   std::size_t examined = 0;
   while (true) {
     ASSAY_ASSIGN(const auto pods, snapshot.pods(after, kBatch));
@@ -58,8 +68,8 @@ Result<std::optional<std::string>> each_pod(Services& services, storage::Snapsho
       }
       after = {row.cluster, row.uid};
       ++examined;
-      if (!*more || examined >= kMaxPodsExamined || services.clock.now() >= until) {
-        return text_of(after);
+      if (!*more || examined >= most || services.clock.now() >= until) {
+        return rest_behind(snapshot, after);
       }
     }
     if (pods.size() < kBatch) {
@@ -73,10 +83,38 @@ Timestamp end_of(const Services& services, std::optional<Timestamp> deadline) {
   return deadline ? std::min(end, *deadline) : end;
 }
 
+// What is wrong with one pod or node must not hide the others.
+bool only_this_one(const Error& error) {
+  return error.code == ErrorCode::kDataLoss || error.code == ErrorCode::kLimitExceeded;
+}
+
+// Whether the evidence of an enrolment is refused by the hypothesis itself, as it was appraised
+// last.
+Result<bool> loses_evidence(storage::Snapshot& snapshot, const Hypothesis& hypothesis,
+                            TcbLevels& levels, const storage::NodeRow& node) {
+  if (!node.measured) {
+    return false;
+  }
+  ASSAY_ASSIGN(const auto evidence, if_found(snapshot.evidence(node_subject(node.name))));
+  const std::string& status = evidence ? evidence->tcb_status : node.measured->tcb_status;
+  if (std::ranges::find(hypothesis.tcb_status_lost, status) != hypothesis.tcb_status_lost.end()) {
+    return true;
+  }
+  if (!asks_for_levels(hypothesis)) {
+    return false;
+  }
+  const auto tcb = levels.of(evidence ? evidence->appraisal : node.measured->appraisal);
+  if (!tcb && !only_this_one(tcb.error())) {
+    return std::unexpected(tcb.error());
+  }
+  return tcb && tcb->known && !lost_by_level(hypothesis, *tcb).empty();
+}
+
 // Enrolled nodes that lose what they have by the hypothesis itself.
-Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, Timestamp now,
-                  Tally& tally) {
-  if (hypothesis.revoke_nodes.empty() && hypothesis.tcb_status_lost.empty()) {
+Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, TcbLevels& levels,
+                  Timestamp now, Tally& tally) {
+  if (hypothesis.revoke_nodes.empty() && hypothesis.tcb_status_lost.empty() &&
+      !asks_for_levels(hypothesis)) {
     return {};
   }
   constexpr std::size_t kPage = 1000;
@@ -84,12 +122,12 @@ Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, Tim
   while (true) {
     ASSAY_ASSIGN(const auto nodes, snapshot.nodes(after, kPage));
     for (const storage::NodeRow& node : nodes) {
-      const bool live = !node.revoked && !node.ended && now < node.expires_at;
-      const bool lost = node.measured &&
-                        std::ranges::find(hypothesis.tcb_status_lost, node.measured->tcb_status) !=
-                            hypothesis.tcb_status_lost.end();
-      if (live && (lost || std::ranges::find(hypothesis.revoke_nodes, node.name) !=
-                               hypothesis.revoke_nodes.end())) {
+      if (node.revoked || node.ended || node.expires_at <= now) {
+        continue;
+      }
+      ASSAY_ASSIGN(const bool lost, loses_evidence(snapshot, hypothesis, levels, node));
+      if (lost ||
+          std::ranges::find(hypothesis.revoke_nodes, node.name) != hypothesis.revoke_nodes.end()) {
         tally.name_node(node.name);
       }
     }
@@ -98,11 +136,6 @@ Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, Tim
     }
     after = nodes.back().name;
   }
-}
-
-// What is wrong with one pod must not hide the others.
-bool only_this_pod(const Error& error) {
-  return error.code == ErrorCode::kDataLoss || error.code == ErrorCode::kLimitExceeded;
 }
 
 bool has_key(const policy::StatementFact& statement, const KeyId& key) {
@@ -197,11 +230,12 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
   PodJudge judge(services, *snapshot, &request.hypothesis, until);
   ASSAY_TRY(can_spread(judge.inputs(), request.hypothesis.without_artifacts));
   Tally tally(request.limit);
+  ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, judge.levels(), now, tally));
   const auto undecided = [&tally](ErrorCode code) { tally.undecided(info(code).code); };
   const auto take = [&](const storage::PodRow& row) -> Result<bool> {
     const auto judged = judge.judge(row, now);
     if (!judged) {
-      if (!only_this_pod(judged.error())) {
+      if (!only_this_one(judged.error())) {
         return std::unexpected(judged.error());
       }
       undecided(judged.error().code);
@@ -213,8 +247,8 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
     }
     return true;
   };
-  ASSAY_ASSIGN(const auto next, each_pod(services, *snapshot, after, until, take, undecided));
-  ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, now, tally));
+  ASSAY_ASSIGN(const auto next,
+               each_pod(services, *snapshot, after, kMaxPodsExamined, until, take, undecided));
   Json answer = tally.to_json();
   if (next) {
     answer["next"] = *next;
@@ -242,7 +276,7 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
   std::uint64_t undecided = 0;
   const auto take = [&](const storage::PodRow& row) -> Result<bool> {
     const auto judged = judge.judge(row, now);
-    if (!judged && !only_this_pod(judged.error())) {
+    if (!judged && !only_this_one(judged.error())) {
       return std::unexpected(judged.error());
     }
     if (!judged || !judged->present.selected || judged->present.allowed) {
@@ -267,7 +301,9 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
     ++examined;
     ++undecided;
   };
-  ASSAY_ASSIGN(const auto next, each_pod(services, *snapshot, after, until, take, too_late));
+  ASSAY_ASSIGN(const auto next,
+               each_pod(services, *snapshot, after, std::min(query.examine, kMaxPodsExamined),
+                        until, take, too_late));
   Json answer = {{"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
   if (next) {
     answer["next"] = *next;

@@ -34,7 +34,8 @@ struct AffectedQuery {
   std::string artifact{};  // "algorithm:value": a model of the pod, or what went into one
   std::string after{};     // "next" of the answer before
   std::size_t limit = 100;
-  bool by_revocation = false;  // only for a revocation or a withdrawal (revoked.h)
+  std::size_t examine = kMaxPodsExamined;  // at most this many pods, at least 1
+  bool by_revocation = false;              // only for a revocation or a withdrawal (revoked.h)
 };
 
 // Looks at known pods as pod_impact() does, and lists those that were admitted and that would be

@@ -31,7 +31,8 @@ PodJudge::PodJudge(Services& services, storage::Snapshot& snapshot, const Hypoth
       hypothesis_(hypothesis),
       until_(until),
       check_([&services, until] { return check_deadline(services, until); }),
-      inputs_(snapshot, check_) {}
+      inputs_(snapshot, check_),
+      levels_(snapshot, check_) {}
 
 // Nothing when no policy selects the workload.
 Result<std::optional<CaseFile>> PodJudge::open(const Question& question, const Policies& policies) {
@@ -74,11 +75,11 @@ Status PodJudge::suppose(const Question& question, const std::optional<CaseFile>
   }
   bool sure = true;
   if (file) {
-    ASSAY_ASSIGN(sure, suppose_facts(*hypothesis_, inputs_, *file));
+    ASSAY_ASSIGN(sure, suppose_facts(*hypothesis_, inputs_, levels_, *file));
   }
   ASSAY_ASSIGN(judged.supposed, evaluate(file, *supposed_policies_, question.now));
   if (!sure && judged.supposed.selected && judged.supposed.allowed) {
-    return fail(ErrorCode::kLimitExceeded, "more was made from the artifact than is looked at");
+    return fail(ErrorCode::kLimitExceeded, "nobody can tell whether the answer is about this");
   }
   return {};
 }

@@ -47,6 +47,7 @@ class PodJudge {
       const ArtifactId& artifact);
 
   [[nodiscard]] StatementInputs& inputs() { return inputs_; }
+  [[nodiscard]] TcbLevels& levels() { return levels_; }
 
  private:
   // A question about a pod. The models stay those that it was admitted with, also when nobody whom
@@ -72,6 +73,7 @@ class PodJudge {
   Timestamp until_;
   std::function<Status()> check_;
   StatementInputs inputs_;
+  TcbLevels levels_;
   std::map<ArtifactId, std::shared_ptr<const policy::Lineage>> lineages_;  // whole ones
   std::optional<Policies> supposed_policies_;                              // once they are needed
   DecisionCache cache_;                                                    // of predicate tests

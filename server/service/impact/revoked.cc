@@ -49,7 +49,7 @@ void drop_in_lineage(policy::Facts& facts) {
   }
   if (changed) {
     facts.lineage = policy::Lineage::make(facts.lineage->start(), std::move(statements),
-                                          facts.lineage->reached());
+                                          facts.lineage->reached(), facts.lineage->rest());
   }
 }
 

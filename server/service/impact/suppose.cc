@@ -37,66 +37,81 @@ std::set<std::string> inputs_in(const Json& predicate) {
   return digests;
 }
 
+// A hypothesis, and what it means for the evidence of one model.
+struct Supposed {
+  const Hypothesis& hypothesis;
+  // By their appraisals, the error codes of accepted evidence that a lost level or an advisory
+  // takes.
+  std::map<DocumentId, std::string> by_level{};
+};
+
 bool has_supposed_key(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
   return std::ranges::any_of(statement.signers, [&](const policy::SignerFact& signer) {
     return contains(hypothesis.revoke_keys, signer.key.id);
   });
 }
 
-bool has_lost_status(const Hypothesis& hypothesis, const policy::StageEvidenceFact& evidence) {
-  return contains(hypothesis.tcb_status_lost, evidence.status_now);
+// The error code that evidence with this status and appraisal would have; empty: none.
+std::string lost_error(const Supposed& supposed, const std::string& status,
+                       const std::optional<DocumentId>& appraisal) {
+  if (contains(supposed.hypothesis.tcb_status_lost, status)) {
+    return "TCB_STATUS_NOT_ACCEPTED:" + status;
+  }
+  const auto lost = appraisal ? supposed.by_level.find(*appraisal) : supposed.by_level.end();
+  return lost != supposed.by_level.end() ? lost->second : "";
 }
 
-bool has_lost_evidence(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
+std::string lost_error(const Supposed& supposed, const policy::StageEvidenceFact& evidence) {
+  return lost_error(supposed, evidence.status_now, evidence.appraisal);
+}
+
+bool has_lost_evidence(const Supposed& supposed, const policy::StatementFact& statement) {
   return std::ranges::any_of(statement.evidence, [&](const policy::StageEvidenceFact& evidence) {
-    return has_lost_status(hypothesis, evidence);
+    return !lost_error(supposed, evidence).empty();
   });
 }
 
-std::string lost_error(const std::string& status) { return "TCB_STATUS_NOT_ACCEPTED:" + status; }
-
 // What was found at the first appraisal stays.
-void suppose_evidence(const Hypothesis& hypothesis, policy::StatementFact& statement) {
+void suppose_evidence(const Supposed& supposed, policy::StatementFact& statement) {
   for (policy::StageEvidenceFact& evidence : statement.evidence) {
-    if (has_lost_status(hypothesis, evidence) && evidence.error_now.empty()) {
-      evidence.error_now = lost_error(evidence.status_now);
+    if (evidence.error_now.empty()) {
+      evidence.error_now = lost_error(supposed, evidence);
     }
   }
 }
 
-void suppose_statement(const Hypothesis& hypothesis, bool withdrawn,
-                       policy::StatementFact& statement) {
-  suppose_evidence(hypothesis, statement);
+void suppose_statement(const Supposed& supposed, bool withdrawn, policy::StatementFact& statement) {
+  suppose_evidence(supposed, statement);
   // What some of its signers withdrew can still be withdrawn for all of them.
   if (withdrawn && !(statement.withdrawn && statement.withdrawn->whole)) {
     statement.withdrawn = policy::WithdrawnFact{kSupposed.reason, kSupposed.at, {}};
   }
   for (policy::SignerFact& signer : statement.signers) {
-    if (contains(hypothesis.revoke_keys, signer.key.id)) {
+    if (contains(supposed.hypothesis.revoke_keys, signer.key.id)) {
       signer.key.revoked = kSupposed;
     }
   }
 }
 
-bool is_touched(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
-  return has_supposed_key(hypothesis, statement) || has_lost_evidence(hypothesis, statement);
+bool is_touched(const Supposed& supposed, const policy::StatementFact& statement) {
+  return has_supposed_key(supposed.hypothesis, statement) || has_lost_evidence(supposed, statement);
 }
 
 // Changes those items of a shared list that are touched; the list stays shared when none is.
 // `withdrawn` says of an item whether it counts for nothing.
 template <typename Item, typename Withdrawn>
-Status change(const Hypothesis& hypothesis, policy::SharedList<Item>& list,
+Status change(const Supposed& supposed, policy::SharedList<Item>& list,
               const Withdrawn& withdrawn) {
   const policy::SharedList<Item>& read = list;
   std::vector<std::pair<std::size_t, bool>> touched;
   for (std::size_t i = 0; i < read.size(); ++i) {
     ASSAY_ASSIGN(const bool all, withdrawn(statement_of(read[i])));
-    if (all || is_touched(hypothesis, statement_of(read[i]))) {
+    if (all || is_touched(supposed, statement_of(read[i]))) {
       touched.emplace_back(i, all);
     }
   }
   for (const auto& [i, all] : touched) {
-    suppose_statement(hypothesis, all, statement_of(list.change()[i]));
+    suppose_statement(supposed, all, statement_of(list.change()[i]));
   }
   return {};
 }
@@ -125,21 +140,22 @@ bool comes_from(const MadeFrom& made, const policy::LineageStatement& statement,
   return found.value_or(false);
 }
 
-Status suppose_lineage(const Hypothesis& hypothesis, StatementInputs& inputs, policy::Facts& facts,
+Status suppose_lineage(const Supposed& supposed, StatementInputs& inputs, policy::Facts& facts,
                        bool& sure) {
   if (!facts.lineage) {
     return {};
   }
+  const Hypothesis& hypothesis = supposed.hypothesis;
   ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
   policy::Lineage::Statements statements = facts.lineage->statements();
   bool changed = false;
   for (auto& statement : statements) {
     const bool withdrawn =
         is_withdrawn(hypothesis, *statement) || comes_from(*made, *statement, sure);
-    if (withdrawn || is_touched(hypothesis, statement->fact)) {
-      auto supposed = std::make_shared<policy::LineageStatement>(*statement);
-      suppose_statement(hypothesis, withdrawn, supposed->fact);
-      statement = std::move(supposed);
+    if (withdrawn || is_touched(supposed, statement->fact)) {
+      auto copy = std::make_shared<policy::LineageStatement>(*statement);
+      suppose_statement(supposed, withdrawn, copy->fact);
+      statement = std::move(copy);
       changed = true;
     }
   }
@@ -150,25 +166,69 @@ Status suppose_lineage(const Hypothesis& hypothesis, StatementInputs& inputs, po
   return {};
 }
 
-void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
+void suppose_node(const Supposed& supposed, policy::Facts& facts) {
   if (!facts.node) {
     return;
   }
   policy::NodeFact& node = *facts.node;
-  if (contains(hypothesis.revoke_nodes, node.name)) {
+  if (contains(supposed.hypothesis.revoke_nodes, node.name)) {
     node.revoked = node.revoked.value_or(kSupposed);
     facts.reports.clear();
     facts.instances.clear();
   }
-  if (node.appraised_at && contains(hypothesis.tcb_status_lost, node.tcb_status)) {
+  const std::string error =
+      node.appraised_at ? lost_error(supposed, node.tcb_status, node.appraisal) : "";
+  if (!error.empty()) {
     if (node.appraisal_error.empty()) {
-      node.appraisal_error = lost_error(node.tcb_status);
+      node.appraisal_error = error;
     }
     node.worker_measured = false;
     for (policy::ReportFact& report : facts.reports) {
       report.worker_measured = false;
     }
   }
+}
+
+// Takes down what accepted evidence with this appraisal would be refused for. Sets `sure` to false
+// when the appraisal does not say what the level is.
+Status look_at_level(TcbLevels& levels, Supposed& supposed,
+                     const std::optional<DocumentId>& appraisal, bool& sure) {
+  if (!appraisal || supposed.by_level.contains(*appraisal)) {
+    sure = sure && appraisal.has_value();
+    return {};
+  }
+  ASSAY_ASSIGN(const FoundTcb found, levels.of(*appraisal));
+  sure = sure && found.known;
+  if (std::string error = found.known ? lost_by_level(supposed.hypothesis, found) : "";
+      !error.empty()) {
+    supposed.by_level.emplace(*appraisal, std::move(error));
+  }
+  return {};
+}
+
+// Refused evidence stays refused whatever its level is.
+Status look_at_levels(TcbLevels& levels, const policy::Facts& facts, Supposed& supposed,
+                      bool& sure) {
+  const auto of = [&](const policy::StatementFact& statement) -> Status {
+    for (const policy::StageEvidenceFact& evidence : statement.evidence) {
+      if (evidence.error_now.empty()) {
+        ASSAY_TRY(look_at_level(levels, supposed, evidence.appraisal, sure));
+      }
+    }
+    return {};
+  };
+  for (const policy::StatementFact& statement : facts.statements) {
+    ASSAY_TRY(of(statement));
+  }
+  if (facts.lineage) {
+    for (const auto& statement : facts.lineage->statements()) {
+      ASSAY_TRY(of(statement->fact));
+    }
+  }
+  if (facts.node && facts.node->appraised_at && facts.node->appraisal_error.empty()) {
+    ASSAY_TRY(look_at_level(levels, supposed, facts.node->appraisal, sure));
+  }
+  return {};
 }
 
 // Adds to `made`, which holds the first digest alone, what these statements say was made from it,
@@ -213,9 +273,13 @@ Status spread(const policy::Lineage::Statements& statements, const std::function
 }
 
 // Sets `sure` to false where nobody can tell what a statement is about.
-Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, CaseModel& model,
-                     bool& sure) {
+Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbLevels& levels,
+                     CaseModel& model, bool& sure) {
   policy::Facts& facts = model.facts;
+  Supposed supposed{hypothesis};
+  if (asks_for_levels(hypothesis)) {
+    ASSAY_TRY(look_at_levels(levels, std::as_const(facts), supposed, sure));
+  }
   const bool unusable =
       facts.artifact && contains(hypothesis.without_artifacts, facts.artifact->text());
   const auto listed = [&](const policy::StatementFact& statement) -> Result<bool> {
@@ -232,11 +296,11 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, Case
     sure = sure && found.has_value();
     return found.value_or(false);
   };
-  ASSAY_TRY(change(hypothesis, facts.manifests, listed));
-  ASSAY_TRY(change(hypothesis, facts.placements, listed));
-  ASSAY_TRY(change(hypothesis, facts.statements, from_unusable));
-  ASSAY_TRY(suppose_lineage(hypothesis, inputs, facts, sure));
-  suppose_node(hypothesis, facts);
+  ASSAY_TRY(change(supposed, facts.manifests, listed));
+  ASSAY_TRY(change(supposed, facts.placements, listed));
+  ASSAY_TRY(change(supposed, facts.statements, from_unusable));
+  ASSAY_TRY(suppose_lineage(supposed, inputs, facts, sure));
+  suppose_node(supposed, facts);
   return {};
 }
 
@@ -322,10 +386,11 @@ Result<Policies> suppose_policies(const Hypothesis& hypothesis,
   return supposed;
 }
 
-Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, CaseFile& file) {
+Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, TcbLevels& levels,
+                           CaseFile& file) {
   bool sure = true;
   for (CaseModel& model : file.models) {
-    ASSAY_TRY(suppose_model(hypothesis, inputs, model, sure));
+    ASSAY_TRY(suppose_model(hypothesis, inputs, levels, model, sure));
   }
   return sure;
 }

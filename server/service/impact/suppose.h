@@ -14,6 +14,7 @@
 #include "schemas/impact_request.h"
 #include "server/service/decision_cache.h"
 #include "server/service/decisions/case_file.h"
+#include "server/service/impact/tcb_levels.h"
 
 namespace assay::server {
 
@@ -66,12 +67,13 @@ class StatementInputs {
 // Changes the facts of every model of the case. Revoked keys and nodes are revoked at any time. A
 // statement or manifest that is withdrawn, or that is about an artifact that must not be used, or
 // about something made from one at any distance, counts as if all of its signers' keys were
-// revoked: never for a pass, and below a `not` as an error. Evidence with a lost TCB status, of
-// nodes and of stages, is refused now, and so are the reports of its node. References are not
+// revoked: never for a pass, and below a `not` as an error. Evidence with a lost TCB status, at
+// a lost TCB level or with a rejected advisory, of nodes and of stages, is refused now, and so are
+// the reports of its node. References are not
 // resolved again: the models stay those of the case. Returns false when of some statement nobody
-// can tell whether it is about such a thing: it counts as before, so only a denial is sure. Errors:
-// those of StatementInputs.
+// can tell whether it is about such a thing, or of some evidence what its TCB level is: it counts
+// as before, so only a denial is sure. Errors: those of StatementInputs and TcbLevels.
 [[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
-                                         CaseFile& file);
+                                         TcbLevels& levels, CaseFile& file);
 
 }  // namespace assay::server

@@ -6,7 +6,7 @@
 
 #include "policy/accelerator.h"
 #include "policy/host_path.h"
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 
 namespace assay::server {

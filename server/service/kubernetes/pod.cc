@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 #include "server/service/kubernetes/accelerators.h"
 #include "server/service/kubernetes/pod_volumes.h"
 #include "server/service/kubernetes/runtime_annotations.h"

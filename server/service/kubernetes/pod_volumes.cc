@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "policy/processes.h"
+#include "schemas/core/json_at.h"
 #include "schemas/location.h"
-#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::server {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::server {
 

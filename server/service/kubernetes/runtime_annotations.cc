@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::server {
 namespace {

@@ -13,10 +13,6 @@ namespace {
 constexpr policy::LineageLimits kLimits = {};
 // Of more changes of the stored statements than this, a lineage is read again instead.
 constexpr std::size_t kMaxCaughtUp = 256;
-// What was made from something is listed, not judged: an edge costs little, and strangers must not
-// hide the rest of the list by wide statements.
-constexpr std::size_t kMaxMadeFromEdges = 20'000'000;
-constexpr policy::LineageLimits kMadeFromLimits = {.edges = kMaxMadeFromEdges};
 // Nobody looks at more.
 constexpr std::size_t kMaxShown = 2000;
 constexpr std::size_t kMaxShownEdges = 100'000;
@@ -167,8 +163,9 @@ Result<std::shared_ptr<const policy::Lineage>> read_lineage(storage::Snapshot& s
 }
 
 Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(
-    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check) {
-  return collect(snapshot, start, policy::LineageDirection::kDown, kMadeFromLimits, check);
+    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check,
+    const policy::LineageLimits& limits) {
+  return collect(snapshot, start, policy::LineageDirection::kDown, limits, check);
 }
 
 }  // namespace assay::server

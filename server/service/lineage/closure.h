@@ -41,9 +41,15 @@ struct SeenLineage {
     storage::Snapshot& snapshot, const std::string& start, policy::LineageDirection direction,
     std::size_t depth, const std::function<Status()>& check);
 
-// Collects everything that was made from `start`, a digest, within the limits of a lineage that a
-// decision rests on. `check` and errors are those of read_lineage().
+// What was made from something is listed, not judged: an edge costs little, and strangers must not
+// hide the rest of the list by wide statements.
+inline constexpr std::size_t kMaxMadeFromEdges = 20'000'000;
+inline constexpr policy::LineageLimits kMadeFromLimits = {.edges = kMaxMadeFromEdges};
+
+// Collects everything that was made from `start`, a digest, within `limits`: but for its edges
+// those of a lineage that a decision rests on. `check` and errors are those of read_lineage().
 [[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> made_from_lineage(
-    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check);
+    storage::Snapshot& snapshot, const std::string& start, const std::function<Status()>& check,
+    const policy::LineageLimits& limits = kMadeFromLimits);
 
 }  // namespace assay::server

@@ -184,7 +184,7 @@ Result<policy::Lineage::Statements> HeldSteps::about(StatementReader& reader,
   policy::Lineage::Statements statements;
   statements.reserve(known->second.size());
   for (const LineageStep& step : known->second) {
-    used_.emplace(step.statement.get(), step);
+    used_.emplace(step.statement.get(), step.part.get());
     statements.push_back(step.statement);
   }
   return statements;
@@ -193,7 +193,7 @@ Result<policy::Lineage::Statements> HeldSteps::about(StatementReader& reader,
 Result<LineageFacts> HeldSteps::share(std::shared_ptr<const policy::Lineage> lineage) {
   return share_lineage(std::move(lineage), [this](const policy::LineageStatement& statement) {
     const auto used = used_.find(&statement);
-    return used == used_.end() ? nullptr : used->second.part.get();
+    return used == used_.end() ? nullptr : used->second;
   });
 }
 

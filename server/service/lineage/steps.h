@@ -72,7 +72,8 @@ class HeldSteps {
 
   LineageSteps* steps_;
   std::unique_lock<std::mutex> lock_{};  // not held: nothing is kept
-  std::unordered_map<const policy::LineageStatement*, LineageStep> used_{};
+  // Where the parts of those that about() returned are kept, while `lock_` is held.
+  std::unordered_map<const policy::LineageStatement*, SharedPart*> used_{};
 };
 
 }  // namespace assay::server

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::server {
 namespace {
@@ -19,7 +19,7 @@ Result<DocumentId> id_at(const Json& json, const char* member) {
 }
 
 // What a lineage does not hold follows its statements, some of it in each part.
-Status add_rest(const policy::LineageRest& rest, std::vector<Part>& parts) {
+Status add_rest(const policy::LineageRest& rest, std::vector<SharedPart>& parts) {
   constexpr std::size_t kInOnePart = 64;
   const auto add = [&](const char* name, const auto& list, const auto& json_of) -> Status {
     for (std::size_t i = 0; i < list.size(); i += kInOnePart) {
@@ -27,7 +27,7 @@ Status add_rest(const policy::LineageRest& rest, std::vector<Part>& parts) {
       for (std::size_t k = i; k < std::min(i + kInOnePart, list.size()); ++k) {
         json[name].push_back(json_of(list[k]));
       }
-      ASSAY_ASSIGN(Part part, make_part(json));
+      ASSAY_ASSIGN(SharedPart part, make_shared_part(json));
       parts.push_back(std::move(part));
     }
     return {};
@@ -43,14 +43,14 @@ Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineag
                                    const FindPart& kept) {
   Json keys = Json::object();
   std::unordered_set<KeyId> known;
-  std::vector<Part> parts;
+  std::vector<SharedPart> parts;
   parts.reserve(lineage->statements().size());
   for (const auto& statement : lineage->statements()) {
-    std::shared_ptr<const Part>* const slot = kept(*statement);
+    SharedPart* const slot = kept(*statement);
     const bool has_keys = std::ranges::all_of(
         statement->fact.signers, [&](const auto& one) { return known.contains(one.key.id); });
     if (has_keys && slot != nullptr && *slot) {
-      parts.push_back(**slot);
+      parts.push_back(*slot);
       continue;
     }
     Json json = policy::to_json(*statement);
@@ -58,9 +58,9 @@ Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineag
     for (const policy::SignerFact& signer : statement->fact.signers) {
       known.insert(signer.key.id);
     }
-    ASSAY_ASSIGN(Part part, make_part(json));
+    ASSAY_ASSIGN(SharedPart part, make_shared_part(json));
     if (slot != nullptr) {
-      *slot = std::make_shared<const Part>(part);
+      *slot = part;
     }
     parts.push_back(std::move(part));
   }

@@ -24,7 +24,7 @@ struct LineageFacts {
 
 // Returns where the part of a statement is kept, which share_lineage() uses, and fills when it is
 // empty. Null: nowhere.
-using FindPart = std::function<std::shared_ptr<const Part>*(const policy::LineageStatement&)>;
+using FindPart = std::function<SharedPart*(const policy::LineageStatement&)>;
 // Makes the parts of a lineage.
 [[nodiscard]] Result<LineageFacts> share_lineage(
     std::shared_ptr<const policy::Lineage> lineage,

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "schemas/core/json_at.h"
 #include "schemas/log_record.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/if_found.h"
-#include "server/service/json_at.h"
 #include "server/service/write_change.h"
 
 namespace assay::server {

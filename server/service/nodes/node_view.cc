@@ -92,7 +92,8 @@ void add_instances(const Heartbeats& heartbeats, const storage::NodeRow& node, T
                     {"artifact", beat.artifact.text()},
                     {"state", name(old && !violated ? InstanceState::kUnknown : beat.state)},
                     {"report", beat.report ? Json(beat.report->text()) : Json()},
-                    {"findings", std::move(findings)}});
+                    {"findings", std::move(findings)},
+                    {"watch", beat.watch && !old ? to_json(*beat.watch) : Json()}});
     if (violated && view["state"] == kEnrolled) {
       view["state"] = name(beat.state);
     }

@@ -6,10 +6,10 @@
 
 #include "attestation/outside_verifier.h"
 #include "attestation/verifier_registry.h"
+#include "schemas/core/json_at.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/if_found.h"
-#include "server/service/json_at.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/stage_evidence.h"

@@ -7,6 +7,7 @@
 
 #include "attestation/dsse.h"
 #include "schemas/checkpoint.h"
+#include "schemas/core/json_at.h"
 #include "schemas/core/sha.h"
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
@@ -14,7 +15,6 @@
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/if_found.h"
-#include "server/service/json_at.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/reappraise.h"
 #include "server/service/write_change.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "attestation/dsse.h"
-#include "server/service/json_at.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::server {
 namespace {
