@@ -37,8 +37,10 @@ class CommandEvidence final : public EvidenceSource {
  private:
   // The service checks all of it again.
   [[nodiscard]] Result<Said> run(const ReportDataBytes& data) const {
-    ASSAY_ASSIGN(const Json json, run_evidence_program(command_, {hex_encode(data)},
-                                                       {"platform", "evidence", "event_log"}));
+    ASSAY_ASSIGN(const Json json,
+                 run_evidence_program(
+                     command_, {hex_encode(data)},
+                     {.texts = {"platform", "evidence", "event_log"}, .objects = {"collateral"}}));
     const auto id = hex_decode(members::text(json, "platform"));
     auto bytes = base64_decode(members::text(json, "evidence"));
     auto log = base64_decode(members::text(json, "event_log"));

@@ -78,15 +78,16 @@ std::unexpected<Error> no_evidence(const std::string& why) {
 
 Result<Json> run_evidence_program(const std::string& path,
                                   const std::vector<std::string>& arguments,
-                                  const std::vector<std::string>& texts) {
+                                  const ProgramMembers& members) {
   ASSAY_ASSIGN(const Bytes output, output_of(path, arguments));
   auto json = parse_json(output);
   if (!json || !json->is_object()) {
     return no_evidence("writes no JSON object");
   }
   for (const auto& [name, value] : json->items()) {
-    const bool text = std::ranges::find(texts, name) != texts.end();
-    if (!(text && value.is_string()) && !(name == "collateral" && value.is_object())) {
+    const auto& names = value.is_object() ? members.objects : members.texts;
+    if ((!value.is_string() && !value.is_object()) ||
+        std::ranges::find(names, name) == names.end()) {
       return no_evidence("writes a member that it should not, or of another type: " + name);
     }
   }

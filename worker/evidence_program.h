@@ -9,12 +9,18 @@
 
 namespace assay::worker {
 
+// Names of the members that a program may write.
+struct ProgramMembers {
+  std::vector<std::string> texts;    // their values are strings
+  std::vector<std::string> objects;  // their values are objects
+};
+
 // Runs the program at `path` with `arguments`, and returns the JSON object that it writes to its
-// standard output. Its member "collateral" is an object, if there is one; all others are strings
-// whose names `texts` lists. The program has 30 seconds. Errors: evidence-unavailable.
+// standard output, with no members but `members`. The program has 30 seconds. Errors:
+// evidence-unavailable.
 [[nodiscard]] Result<Json> run_evidence_program(const std::string& path,
                                                 const std::vector<std::string>& arguments,
-                                                const std::vector<std::string>& texts);
+                                                const ProgramMembers& members);
 
 // Returns the error of a program that did not give evidence: `why` continues "The program that
 // gives evidence".

@@ -94,15 +94,14 @@ void LeasedJob::conclude(const ReportAnswer& answer, const ReportSubmission& sub
   const InstanceState state = verified   ? InstanceState::kVerified
                               : violated ? InstanceState::kViolated
                                          : InstanceState::kUnknown;
-  instance_->tell(state, findings_);
-  if (parts_.watch == nullptr) {
-    return;
-  }
-  const DocumentId report(sha256(submission.envelope));
-  if (verified) {
+  if (verified && parts_.watch != nullptr) {
+    const DocumentId report(sha256(submission.envelope));
     parts_.watch->watch(*lease_.instance, lease_.artifact, report, std::move(found_),
                         std::move(instance_));
-  } else {
+    return;
+  }
+  instance_->tell(state, findings_);
+  if (parts_.watch != nullptr) {
     parts_.watch->note({*lease_.instance, lease_.artifact, state, std::nullopt}, findings_);
   }
 }

@@ -50,7 +50,7 @@ class OutsideResult final : public EvidenceSource {
  private:
   [[nodiscard]] Result<Json> run(const ReportDataBytes& data, const Nonce& nonce) const {
     return run_evidence_program(command_, {hex_encode(data), hex_encode(nonce)},
-                                {"ear", "platform"});
+                                {.texts = {"ear", "platform"}, .objects = {}});
   }
 
   const std::string command_;

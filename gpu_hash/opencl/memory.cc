@@ -5,8 +5,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <utility>
+
+#include "gpu_hash/opencl/exported.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -23,23 +24,9 @@ std::unexpected<Error> refused(const std::string& device, const std::string& why
   return fail(ErrorCode::kInvalidParameter, device + ": " + why);
 }
 
-// What NVIDIA's driver exports is its control device. To hand another file to a driver is to trust
-// what it makes of it.
 Status check_exported(const ClSession& session, const Descriptor& fd) {
-  constexpr unsigned kNvidiaMajor = 195;
-  constexpr unsigned kControlMinor = 255;
-  struct stat status{};
-  if (::fstat(fd.get(), &status) != 0) {
-    return refused(session.name(), "the descriptor of the memory is not open");
-  }
-  const bool nvidia = session.device().vendor.find("NVIDIA") != std::string::npos;
-  const bool control = S_ISCHR(status.st_mode) && major(status.st_rdev) == kNvidiaMajor &&
-                       minor(status.st_rdev) == kControlMinor;
-  // Other drivers export anonymous files, which have none of these types.
-  const bool plain = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ||
-                     S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
-                     S_ISBLK(status.st_mode);
-  return (nvidia ? control : !plain)
+  const Result<FileKind> kind = kind_of(fd);
+  return kind && is_device_memory(*kind, session.device().vendor)
              ? Status()
              : refused(session.name(), "the descriptor is not one that the driver exported");
 }

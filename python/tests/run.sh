@@ -47,4 +47,11 @@ if "$python" -m mypy --version >/dev/null 2>&1 ||
 else
   echo "test-python: mypy cannot be installed from PyPI, types are not checked"
 fi
-exec "$python" -B -m pytest -p no:cacheprovider --basetemp "$build/python-tests" "$@"
+"$python" -B -m pytest -p no:cacheprovider --basetemp "$build/python-tests" "$@"
+# With a real node agent and service, where they were built.
+if [ -x "$build/bin/assayd" ] && [ $# -eq 0 ]; then
+  PYTHONPATH=$root/tests/cli ASSAY_PROGRAM=$build/bin/assay ASSAY_TEST_POCL_CACHE=$build/pocl \
+    "$python" -B "$root/tests/worker/test_memory.py" -k python_package
+  cd "$root/tests/e2e"
+  ASSAY_BIN=$build/bin "$python" -B -m unittest test_on_one_machine
+fi

@@ -14,7 +14,7 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
 def test_examples_run(agent, monkeypatch):
     monkeypatch.setitem(_registration.register.__kwdefaults__, "socket", agent.path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     namespace = {}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"docs/python.md, block {number}", "exec"), namespace)

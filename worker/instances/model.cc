@@ -211,6 +211,7 @@ void InstanceModel::add_registered(MemoryFacts& facts) const {
       facts.registered = sum_of(facts.registered, piece.size);
     }
     facts.uncovered = sum_of(facts.uncovered, registration.uncovered_bytes);
+    facts.uncovered_count = sum_of(facts.uncovered_count.value_or(0), registration.uncovered_count);
   }
   facts.containers.assign(containers.begin(), containers.end());
   facts.devices.assign(devices.begin(), devices.end());

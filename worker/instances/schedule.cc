@@ -57,6 +57,10 @@ Status check(const WatchPlan& plan) {
   return {};
 }
 
+WatchedBy watched_by(const WatchPlan& plan) {
+  return {plan.check, static_cast<std::uint64_t>(plan.period.count()), plan.share};
+}
+
 Schedule::Schedule(const WatchPlan& plan, unsigned slices, Steady::time_point start, Draw draw)
     : plan_(plan),
       draw_(std::move(draw)),

@@ -11,17 +11,11 @@
 #include <optional>
 #include <vector>
 
+#include "schemas/heartbeat.h"
 #include "worker/instances/hints.h"
 #include "worker/pace.h"
 
 namespace assay::worker {
-
-// How a slice is checked.
-enum class WatchCheck : std::uint8_t {
-  kTags,    // compare keyed tags (gpu_hash/tags.h), or SHA-256 if the device has no tags
-  kSha256,  // compare SHA-256 digests
-  kRandom,  // as kTags, but of randomly drawn slices
-};
 
 // How often the memory is checked. Each check of a slice stops other work on the device, about 2 ms
 // longer than the hashing takes. Therefore few long slices cost the least throughput, and many
@@ -47,6 +41,8 @@ inline constexpr std::chrono::milliseconds kLongestCycle{60'000};
 // pieces; at least a cycle and at most a week between full passes; with kRandom a share of 1 to 99
 // and at least two slices, else a share of 100. Errors: invalid-parameter.
 [[nodiscard]] Status check(const WatchPlan& plan);
+// Returns what heartbeats say about the plan.
+[[nodiscard]] WatchedBy watched_by(const WatchPlan& plan);
 
 class Schedule {
  public:

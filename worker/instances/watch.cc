@@ -96,8 +96,11 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
   watcher->model = std::move(model);
   watcher->looked = now_();
   const InstanceBeat beat = watcher->beat;
+  const std::shared_ptr<InstanceModel> watched = watcher->model;
   put(std::move(watcher));
   on_change_(beat, {});  // before its thread may tell more
+  // Only now: an owner that was told may ask at once, and then somebody must watch.
+  watched->tell(InstanceState::kVerified, {});
   start(beat.instance);
 }
 
@@ -151,6 +154,9 @@ InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
       (!held || now_() - watcher.looked > 2 * cycle(plan_) + kLateBy)) {
     beat.state = InstanceState::kUnknown;
   }
+  if (beat.state == InstanceState::kVerified) {
+    beat.watch = watched_by(plan_);
+  }
   if (beat.state == InstanceState::kViolated) {
     for (const Finding& finding :
          std::span(watcher.found).first(std::min(watcher.found.size(), kMaxBeatFindings))) {
@@ -184,6 +190,9 @@ InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ra
   if (changed && beat.state != InstanceState::kViolated) {
     beat.state = InstanceState::kViolated;
     beat.findings = {replaced};
+  }
+  if (beat.state != InstanceState::kVerified) {
+    beat.watch.reset();
   }
   return beat;
 }

@@ -44,9 +44,9 @@ class InstanceWatch {
 
   // Begins to watch an instance. `report` is the digest of the envelope of the report that verified
   // it, and `entries` are the entries in that report. `model` must have made its full pass
-  // (hash()). Replaces what was known about the instance. When the memory was let go meanwhile, or
-  // a process said that its storage was replaced, the instance is unknown or violated, and nothing
-  // is watched.
+  // (hash()). Replaces what was known about the instance. Tells the owners that it is verified.
+  // When the memory was let go meanwhile, or a process said that its storage was replaced, the
+  // instance is unknown or violated, the owners are told that, and nothing is watched.
   void watch(const JobInstance& instance, const ArtifactId& artifact, const DocumentId& report,
              std::vector<Entry> entries, std::shared_ptr<InstanceModel> model);
   // Stores `beat`, the state of an instance that a job did not find verified.

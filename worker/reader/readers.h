@@ -60,7 +60,9 @@ class Readers final : public Checks {
     std::mutex mutex;  // guards what follows
     std::shared_ptr<Reader> reader;
     unsigned failures = 0;
-    Steady::time_point not_before{};  // earliest time of the next start
+    // Earliest time of the next start. The clock begins with the machine, so that its zero is no
+    // time long ago.
+    Steady::time_point not_before = Steady::time_point::min();
   };
 
   [[nodiscard]] Result<std::shared_ptr<Reader>> reader_of(const gpu_hash::EngineInfo& engine);

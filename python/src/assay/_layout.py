@@ -13,6 +13,7 @@ from . import _cuda, _memory, _model
 from ._errors import ModelError, NonContiguous
 from ._hints import PAGE, Hints
 from ._move import move_to_memory_files
+from ._shared import SharedTensors
 from ._wire import MAX_CAUSE, MAX_PARTS, MAX_PIECES, MAX_TEXT, WINDOW
 
 MAX_RUNS = 65536  # of one tensor
@@ -357,8 +358,23 @@ class _Builder:
         return self._exports[kind]
 
 
+def _of_shared(shared: SharedTensors) -> Plan:
+    """Without PyTorch."""
+    arena = _memory.find(_memory.address_of(shared.mapping), len(shared.mapping))
+    assert arena is not None  # it lives as long as the mapping
+    tensors = [{"names": [name], "dtype": dtype, "shape": shape,
+                "parts": [[0, offset, size]] if size else []}
+               for name, (dtype, shape, offset, size) in shared.layout.items()]
+    return Plan(_model.Inventory(), [HostPiece(arena)], tensors, device="", driver=None, home=0,
+                _storages=[shared])
+
+
 def build(model: Any, names: Optional[Mapping[str, str]] = None) -> Plan:
     """Plans a registration; moves CPU tensors into memory files. Errors: ModelError and its kinds."""
+    if isinstance(model, SharedTensors):
+        if names:
+            raise ModelError("names= is for models of PyTorch: SharedTensors have the manifest's names")
+        return _of_shared(model)
     t = _model.torch()
     inventory = _model.take(model, names)
     causes = move_to_memory_files(t, inventory)

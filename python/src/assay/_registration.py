@@ -225,7 +225,7 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
              names: Optional[Mapping[str, str]] = None, hints: Optional[Hints] = None) -> Registration:
     """Registers a model's parameters and persistent buffers with the node agent of this machine.
 
-    `model`: a torch.nn.Module, or a mapping of names to tensors. `artifact`: what it must be.
+    `model`: a torch.nn.Module, a mapping of names to tensors, or SharedTensors. `artifact`: what it must be.
     `rank` of `world` processes hold the instance together. `period`: seconds between two looks at
     whether storages were replaced. `names`: names of tensors in the manifest, where they differ.
     `hints`: a page that several registrations share; else each has its own.
