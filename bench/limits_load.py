@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one user of the service feels of the others: a real assayd, over TLS.
 
-Usage: bench/limits_load.py [--seconds N] [--bin DIR]
+Usage: bench/limits_load.py [--seconds N] [--only PART,...] [--bin DIR]
 Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Exits with 1
 when a figure is beyond its bar. Measures
   admission         reviews of pods that a policy selects, one after the other, each a stored decision
@@ -10,7 +10,14 @@ when a figure is beyond its bar. Measures
   written_admission the same while those connections write: each asks for decisions, which are stored
   silent            lists from one address while another opens 10,000 connections and says nothing
   body              processor time of the service for one body of 32 MiB
-  recovery          from the end of the load to the first ten answers as fast as before it
+  livez             liveness probes alone, and beside clients that send such bodies in a loop
+  memory            growth of the service's memory with 60 such bodies under way, with 60 large
+                    answers that nobody reads, and with both; the limit stands beside it
+  queue             400 connections that ask for more than there are threads, known or made-up
+                    credentials, and what another caller feels
+  disk              no file may grow any more, until it may
+  recovery          from the end of each load to the first ten answers as fast as before it, or to
+                    the first answer as usual of what was refused meanwhile
 Clients and service share the machine, so latencies beside a load are at most as good as they are
 with clients elsewhere.
 """
@@ -29,32 +36,12 @@ import sys
 import time
 import uuid
 
+import pressure
+from measured import quantile, spread, timed
+
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 SILENT = 10_000
-BODY = 32 << 20
-
-
-def quantile(values, part):
-    ordered = sorted(values)
-    return round(ordered[min(int(part * len(ordered)), len(ordered) - 1)], 2)
-
-
-def spread(values, bar=None):
-    figure = {"p50_ms": quantile(values, 0.5), "p99_ms": quantile(values, 0.99),
-              "max_ms": round(max(values), 2), "requests": len(values)}
-    return figure if bar is None else {**figure, "bar_p99_ms": bar}
-
-
-def timed(seconds, ask):
-    """Milliseconds of each call of `ask` until the time is over."""
-    taken = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        start = time.monotonic()
-        ask()
-        taken.append(1000 * (time.monotonic() - start))
-    return taken
 
 
 class Reviewer:
@@ -95,6 +82,14 @@ class Reader:
                                          connection=self.connection)
         if status != 200:
             raise AssertionError(f"status {status}")
+
+    def live(self):
+        """A liveness probe."""
+        self.connection.request("GET", "/livez")
+        answer = self.connection.getresponse()
+        answer.read()
+        if answer.status != 200:
+            raise AssertionError(f"status {answer.status}")
 
 
 def read_request(token):
@@ -262,9 +257,15 @@ def body(service, text):
 
 def bodies(service):
     """One that is no JSON from its first byte, and one long string of JSON."""
-    read = body(service, b"A" * BODY)
-    parsed = body(service, b'{"payload":"' + b"A" * (BODY - 14) + b'"}')
+    read = body(service, b"A" * pressure.BODY)
+    parsed = body(service, b'{"payload":"' + b"A" * (pressure.BODY - 14) + b'"}')
     return {"read": {**read, "bar_ms": 100}, "read_and_parsed": parsed}
+
+
+def probes(service, options):
+    reader = Reader(service)
+    return {"alone": spread(timed(options.seconds, reader.live)),
+            "beside_bodies": pressure.livez(service, reader, options)}
 
 
 def judged(figures, place=""):
@@ -272,7 +273,8 @@ def judged(figures, place=""):
     for name, value in figures.items():
         if isinstance(value, dict):
             yield from judged(value, f"{place}{name}.")
-    for bar, value in (("bar_p99_ms", "p99_ms"), ("bar_ms", "ms"), ("bar_ms", "processor_ms")):
+    for bar, value in (("bar_p99_ms", "p99_ms"), ("bar_ms", "ms"), ("bar_ms", "processor_ms"),
+                       ("bar_mib", "growth_mib")):
         if bar in figures and value in figures:
             yield place + value, figures[value], figures[bar]
 
@@ -283,20 +285,35 @@ def main():
     parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
     parser.add_argument("--connections", type=int, default=400, help="busy ones of the API")
     parser.add_argument("--processes", type=int, default=2, help="that keep them busy")
+    parser.add_argument("--senders", type=int, default=4, help="of large bodies, beside /livez")
+    parser.add_argument("--only", metavar="PART,...", help="some of load, silent, body, livez, memory, "
+                        "queue and disk")
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin"), help="folder of programs")
     options = parser.parse_args()
-    os.environ["ASSAY_BIN"] = options.bin
+    os.environ["ASSAY_BIN"] = os.path.abspath(options.bin)
     resource.setrlimit(resource.RLIMIT_NOFILE, (SILENT + 2000, SILENT + 2000))
     import nodes
     import pods
     with nodes.NodeService() as service:
+        service.compares = False
         service.publish()
         service.activate(pods.manifest_policy("limits"))
+        large = pressure.large_manifest(service)
+        idle = pressure.Memory(service.process.pid).before
         figures = {"machine": platform.processor() or platform.machine(),
                    "cores": os.cpu_count(), "kernel": platform.release()}
-        figures.update(beside_load(service, pods, options))
-        figures["silent"] = silent(service, options)
-        figures["body"] = bodies(service)
+        parts = {
+            "load": lambda: beside_load(service, pods, options),
+            "silent": lambda: {"silent": silent(service, options)},
+            "body": lambda: {"body": bodies(service)},
+            "livez": lambda: {"livez": probes(service, options)},
+            "memory": lambda: {"memory": pressure.memory(service, large, idle)},
+            "queue": lambda: {"queue": pressure.queue(service, large, options)},
+            "disk": lambda: {"disk": pressure.disk(service)},
+        }
+        for name, part in parts.items():
+            if options.only is None or name in options.only.split(","):
+                figures.update(part())
     print(json.dumps(figures))
     late = [place for place, value, bar in judged(figures) if value > bar]
     for place in late:

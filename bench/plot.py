@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws sweeps as SVG: of gpu_hash_device_bench the rate against x, the limit as a dashed line; of
 gpu_instance.py what a load loses to the watch against the number of slices, a line for each period; of
-policies.py what an evaluation takes against what grows, both on logarithmic scales.
+policies.py what an evaluation takes against what grows, both on logarithmic scales, limits as dashed lines.
 
 Usage: plot.py FIGURES.json... OUT_PREFIX      several files of gpu_instance.py make one plot
 """
@@ -117,12 +117,12 @@ def draw_watch(measure, rows, machine):
     return chart.text()
 
 
-def draw_growth(what, rows, machine):
+def draw_growth(what, rows, limits, machine):
     lines = {}
     for row in rows:
         lines.setdefault(row["line"], []).append((row["x"], math.log10(max(row["us"], 0.1))))
     xs = sorted({row["x"] for row in rows})
-    ys = [y for points in lines.values() for _, y in points]
+    ys = [y for points in lines.values() for _, y in points] + [math.log10(row["us"]) for row in limits]
     bottom, top = math.floor(min(ys)), math.ceil(max(ys))
     chart = Chart(f"microseconds of processor time ({machine})", what, xs[0], xs[-1], bottom, max(top, bottom + 1),
                   right=190, decades=True)
@@ -134,6 +134,11 @@ def draw_growth(what, rows, machine):
         for x, y in points:
             chart.dot(x, y, COLOURS[at % len(COLOURS)])
         chart.legend(at, line, style)
+    for at, row in enumerate(limits, len(lines)):
+        colour = COLOURS[list(lines).index(row["line"]) % len(COLOURS)]
+        style = f'stroke="{colour}" stroke-dasharray="5 4"'
+        chart.line([(x, math.log10(row["us"])) for x in (xs[0], xs[-1])], style)
+        chart.legend(at, row["limit"], style)
     return chart.text()
 
 
@@ -159,7 +164,9 @@ def main():
         for name in WATCH:
             write(f"watch-{name}", draw_watch(name, watched, machine))
     for what in dict.fromkeys(row["growth"] for row in rows if "growth" in row):
-        write(what.replace(" ", "-"), draw_growth(what, [row for row in rows if row.get("growth") == what], machine))
+        limits = [row for one in data for row in one.get("limits", []) if row["growth"] == what]
+        write(what.replace(" ", "-"),
+              draw_growth(what, [row for row in rows if row.get("growth") == what], limits, machine))
 
 
 if __name__ == "__main__":

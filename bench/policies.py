@@ -20,6 +20,19 @@ GROWTH = {"match": ("policies", {"each looked at": ("scanned_us", 1), "through t
                                 "found warm": ("warm_us", 1)})}
 
 
+def limits(results):
+    """[{"growth", "line", "limit": its words, "us"}]: the bars that the programs hold their figures to."""
+    one = results["evaluate"]["limits"]["us"]
+    rows = [{"growth": what, "line": "one evaluation", "limit": "limit, 12 statements", "us": one}
+            for what in dict.fromkeys(row["growth"] for row in results["evaluate"]["figures"])]
+    match, lineage = results["match"], results["lineage"]["limits"]
+    rows.append({"growth": "policies in force", "line": "through the index", "limit": f"limit at {match['at']:,}",
+                 "us": match["limit_added_us"] + match["rows"][0]["indexed_us"]})
+    rows.append({"growth": "nodes", "line": "read cold", "limit": "limit, cold", "us": lineage["cold_ms"] * 1000})
+    rows.append({"growth": "nodes", "line": "found warm", "limit": "limit, warm", "us": lineage["warm_us"]})
+    return rows
+
+
 def growth(results):
     """[{"growth": what grows, "line", "x", "us"}] of all results."""
     rows = [{"growth": row["growth"], "line": "one evaluation", "x": row["x"], "us": row["us"]}
@@ -44,7 +57,7 @@ def main():
     report = {"commit": commit.stdout.strip(), "build": "release", "machine": platform.machine(),
               "cores": os.cpu_count(), "kernel": platform.release(), "note": " ".join(note),
               "commands": [f"{program} json=-" for program in COMMANDS.values()], "kept": kept,
-              "results": results, "figures": growth(results)}
+              "results": results, "figures": growth(results), "limits": limits(results)}
     pathlib.Path(out).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0 if kept else 1
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/answers.h"
 
-#include <algorithm>
-
 #include "client/http_client.h"
 
 namespace assay::client {
@@ -18,31 +16,6 @@ Result<Json> json_of(ByteView body) {
                                                "); is this an Assay service?");
   }
   return json;
-}
-
-std::string text_at(const Json& json, const char* member) {
-  if (!json.is_object()) {
-    return {};
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::uint64_t number_at(const Json& json, const char* member) {
-  if (!json.is_object()) {
-    return 0;
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-
-const Json& list_at(const Json& json, const char* member) {
-  static const Json empty = Json::array();
-  if (!json.is_object()) {
-    return empty;
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_array() ? *found : empty;
 }
 
 std::string joined_at(const Json& json, const char* member) {

@@ -3,21 +3,22 @@
 // another type. The functions below return an empty text, 0, or an empty list for such a member.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
-#include "schemas/core/json.h"
+#include "schemas/core/json_at.h"
 
 namespace assay::client {
 
 // Parses the JSON of an answer's body. Errors: malformed-json.
 [[nodiscard]] Result<Json> json_of(ByteView body);
 
-[[nodiscard]] std::string text_at(const Json& json, const char* member);
-[[nodiscard]] std::uint64_t number_at(const Json& json, const char* member);
-[[nodiscard]] const Json& list_at(const Json& json, const char* member);
+using assay::number_at;
+using assay::text_at;
+[[nodiscard]] inline const Json& list_at(const Json& json, const char* member) {
+  return array_at(json, member);
+}
 // Returns the texts of a list, joined by ", ".
 [[nodiscard]] std::string joined_at(const Json& json, const char* member);
 

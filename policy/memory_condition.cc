@@ -71,6 +71,9 @@ void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Jso
     for (const BeatFinding& finding : watched->findings) {
       actual["findings"].push_back(to_json(finding));
     }
+    if (watched->watch) {
+      actual["watch"] = to_json(*watched->watch);
+    }
   }
 }
 

@@ -48,6 +48,16 @@ Result<BeatFinding> finding_from_json(const Json& json, const std::string& where
   return finding;
 }
 
+Result<WatchedBy> watch_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"check", "period_ms", "share_percent"}));
+  const Reader in{json, where};
+  WatchedBy watch;
+  ASSAY_ASSIGN(watch.check, in.parsed("check", watch_check_from));
+  ASSAY_ASSIGN(watch.period_ms, in.number("period_ms"));
+  ASSAY_ASSIGN(watch.share_percent, in.number("share_percent"));
+  return watch;
+}
+
 }  // namespace
 
 Json to_json(const MemoryFact& memory) {
@@ -94,11 +104,14 @@ Json to_json(const InstanceFact& instance) {
   for (const BeatFinding& finding : instance.findings) {
     json["findings"].push_back(to_json(finding));
   }
+  if (instance.watch) {
+    json["watch"] = to_json(*instance.watch);
+  }
   return json;
 }
 
 Result<InstanceFact> instance_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"instance", "state", "heard_at"}, {"findings"}));
+  ASSAY_TRY(check_members(json, where, {"instance", "state", "heard_at"}, {"findings", "watch"}));
   const Reader in{json, where};
   InstanceFact instance;
   ASSAY_ASSIGN(instance.instance, in.text("instance"));
@@ -106,6 +119,9 @@ Result<InstanceFact> instance_from_json(const Json& json, const std::string& whe
   ASSAY_ASSIGN(instance.heard_at, in.time("heard_at"));
   if (json.contains("findings")) {
     ASSAY_ASSIGN(instance.findings, in.list<BeatFinding>("findings", finding_from_json));
+  }
+  if (json.contains("watch")) {
+    ASSAY_ASSIGN(instance.watch, watch_from_json(json["watch"], where + "/watch"));
   }
   return instance;
 }

@@ -41,6 +41,7 @@ struct InstanceFact {
   Timestamp heard_at;  // when the service got that heartbeat
   // Where a violated instance was found changed, for people: no condition looks at it.
   std::vector<BeatFinding> findings{};
+  std::optional<WatchedBy> watch{};  // by which check it is watched, for people as well
   bool operator==(const InstanceFact&) const = default;
 };
 [[nodiscard]] Json to_json(const InstanceFact& instance);

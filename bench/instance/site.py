@@ -97,6 +97,7 @@ class Site:
         import nodes
 
         self.service = self._stack.enter_context(nodes.NodeService())
+        self.service.compares = False
         self.service.activate(POLICY)
         self.socket = self.service.dir / "register.sock"
         return self

@@ -37,6 +37,14 @@ std::size_t edges_of(const LineageStatement& statement) {
   return edges <= kNarrow ? 0 : edges;
 }
 
+// Ids are compared where they lie.
+struct HashOfId {
+  std::size_t operator()(const StatementId* id) const { return std::hash<StatementId>()(*id); }
+};
+struct SameId {
+  bool operator()(const StatementId* a, const StatementId* b) const { return *a == *b; }
+};
+
 class Search {
  public:
   Search(const LineageSource& source, LineageDirection direction, const LineageLimits& limits,
@@ -46,12 +54,13 @@ class Search {
         all_(down_ || whose == LineageWhose::kAll),
         limits_(limits) {}
 
+  // `start` must outlive the object.
   Result<std::shared_ptr<const Lineage>> from(const std::string& start) {
     visit(start, 0, nullptr, false);
     while (!waiting_.empty()) {
-      const std::string digest = std::move(waiting_.front());
+      Place& place = *waiting_.front();
       waiting_.pop_front();
-      Place& place = places_.at(digest);
+      const std::string& digest = *place.digest;
       place.waits = false;
       if (!place.read) {
         ASSAY_ASSIGN(place.about, source_.about(digest));
@@ -76,6 +85,7 @@ class Search {
  private:
   // A digest, and the names under which its makers may be believed.
   struct Place {
+    const std::string* digest = nullptr;  // of a statement that is kept, or the start
     std::size_t depth = 0;
     Names names{};         // that inputs give it, and manifests when it is unnamed
     bool called = false;   // an input gives it a name
@@ -101,7 +111,7 @@ class Search {
       more = more || !place->unnamed;
       place->unnamed = true;
     }
-    wait(digest, *place, more, same);
+    wait(*place, more, same);
   }
 
   // The other digests of one thing have its names.
@@ -116,7 +126,7 @@ class Search {
         !place->read || place->names.size() > before || (from.unnamed && !place->unnamed);
     place->called = place->called || from.called;
     place->unnamed = place->unnamed || from.unnamed;
-    wait(digest, *place, more, true);
+    wait(*place, more, true);
   }
 
   Place* reach(const std::string& digest, std::size_t depth) {
@@ -132,20 +142,21 @@ class Search {
       return nullptr;
     }
     Place& place = places_[digest];
+    place.digest = &digest;
     place.depth = depth;
     return &place;
   }
 
-  void wait(const std::string& digest, Place& place, bool more, bool same) {
+  void wait(Place& place, bool more, bool same) {
     if (more && !place.waits) {
       place.waits = true;
-      same ? waiting_.push_front(digest) : waiting_.push_back(digest);
+      same ? waiting_.push_front(&place) : waiting_.push_back(&place);
     }
   }
 
   // False when there is no room for the statement, which is about `digest`.
   bool take(const std::string& digest, const std::shared_ptr<const LineageStatement>& statement) {
-    if (taken_.contains(statement->fact.id)) {
+    if (taken_.contains(&statement->fact.id)) {
       return true;
     }
     const std::size_t edges = edges_of(*statement);
@@ -156,7 +167,7 @@ class Search {
       return false;
     }
     edges_ += edges;
-    taken_.insert(statement->fact.id);
+    taken_.insert(&statement->fact.id);
     found_.push_back(statement);
     return true;
   }
@@ -243,11 +254,11 @@ class Search {
     for (const auto& [digest, place] : places_) {
       std::map<KeyId, LineageAside> by_key;
       for (const auto& one : place.about) {
-        if (!all_ && !taken_.contains(one->fact.id) && !cut_.contains(digest)) {
+        if (!all_ && !taken_.contains(&one->fact.id) && !cut_.contains(*place.digest)) {
           for (const SignerFact& signer : one->fact.signers) {
             const auto [it, added] = by_key.try_emplace(
                 signer.key.id,
-                LineageAside{digest, signer.key.id, signer.key.identity, {}, 0, false});
+                LineageAside{*place.digest, signer.key.id, signer.key.identity, {}, 0, false});
             add(*one, it->second);
           }
         }
@@ -281,9 +292,9 @@ class Search {
   bool down_;
   bool all_;
   const LineageLimits& limits_;
-  std::deque<std::string> waiting_;
-  std::unordered_map<std::string, Place> places_;  // a place never moves
-  std::unordered_set<StatementId> taken_;
+  std::deque<Place*> waiting_;
+  std::unordered_map<std::string_view, Place> places_;  // by Place::digest; a place never moves
+  std::unordered_set<const StatementId*, HashOfId, SameId> taken_;
   Lineage::Statements found_;
   std::size_t edges_ = 0;  // of those found
   std::set<std::string> reached_;

@@ -42,8 +42,8 @@ class Denier {
       look_at_digest(node, index.digests[digest]);
       look_at_asides(node, index.digests[digest]);
       const LineageIndex::About& about = index.about[digest];
-      for (const std::vector<std::size_t>* list : {&about.statements, &about.manifests}) {
-        for (const std::size_t s : *list) {
+      for (const std::span<const std::size_t> list : {about.statements, about.manifests}) {
+        for (const std::size_t s : list) {
           if (patience_.ends()) {
             return;
           }

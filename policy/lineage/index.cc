@@ -31,31 +31,91 @@ std::size_t number(LineageIndex& index, std::string_view digest) {
   const auto [it, added] = index.number_of.try_emplace(digest, index.digests.size());
   if (added) {
     index.digests.push_back(digest);
-    index.about.emplace_back();
   }
   return it->second;
 }
 
-LineageIndex::Statement indexed(LineageIndex& index, const LineageStatement& statement) {
-  LineageIndex::Statement indexed{&statement, {}, {}, makes_subjects(statement)};
+// Makes room for all that index_statement() adds, so that nothing moves.
+void reserve(LineageIndex& index, const Lineage::Statements& statements) {
+  std::size_t inputs = 0;
+  std::size_t digests = 0;
+  for (const auto& statement : statements) {
+    inputs += statement->inputs.size();
+    digests += statement->subjects.size();
+    for (const LineageInput& input : statement->inputs) {
+      digests += input.digests.size();
+    }
+  }
+  index.statements.reserve(statements.size());
+  index.inputs.reserve(inputs);
+  index.said.reserve(digests);
+  index.number_of.reserve(2 * statements.size());
+}
+
+// Returns what `list` got behind `from`.
+template <typename Item>
+std::span<const Item> since(const std::vector<Item>& list, std::size_t from) {
+  return std::span(list).subspan(from);
+}
+
+void index_statement(LineageIndex& index, const LineageStatement& statement) {
+  const std::size_t first_subject = index.said.size();
   for (const LineageSubject& subject : statement.subjects) {
     if (is_strong_digest(subject.digest)) {
-      indexed.subjects.push_back(number(index, subject.digest));
+      index.said.push_back(number(index, subject.digest));
     }
   }
+  const auto subjects = since(index.said, first_subject);
+  const bool makes = makes_subjects(statement);
+  const std::size_t first_input = index.inputs.size();
   for (const LineageInput& input : statement.inputs) {
-    if (!indexed.makes) {
+    if (!makes) {
       break;
     }
-    LineageIndex::Input one{&input, {}};
+    const std::size_t first_digest = index.said.size();
     for (const std::string& digest : input.digests) {
       if (is_strong_digest(digest)) {
-        one.digests.push_back(number(index, digest));
+        index.said.push_back(number(index, digest));
       }
     }
-    indexed.inputs.push_back(std::move(one));
+    index.inputs.push_back({&input, since(index.said, first_digest)});
   }
-  return indexed;
+  index.statements.push_back({&statement, subjects, since(index.inputs, first_input), makes});
+}
+
+// Lists the statements about each digest: first how many there are, then which.
+void index_digests(LineageIndex& index) {
+  struct Counts {
+    std::size_t statements = 0;
+    std::size_t manifests = 0;
+  };
+  std::vector<Counts> counts(index.digests.size());
+  std::size_t all = 0;
+  for (const LineageIndex::Statement& one : index.statements) {
+    for (const std::size_t digest : one.subjects) {
+      ++(one.statement->manifest ? counts[digest].manifests : counts[digest].statements);
+      ++all;
+    }
+  }
+  index.saying.resize(all);
+  index.about.resize(index.digests.size());
+  std::size_t from = 0;
+  for (std::size_t digest = 0; digest < counts.size(); ++digest) {
+    Counts& count = counts[digest];
+    const std::span<const std::size_t> here(index.saying);
+    index.about[digest] = {here.subspan(from, count.statements),
+                           here.subspan(from + count.statements, count.manifests)};
+    const Counts next{from, from + count.statements};
+    from += count.statements + count.manifests;
+    count = next;  // from now on, where the next one is written
+  }
+  for (std::size_t s = 0; s < index.statements.size(); ++s) {
+    const LineageIndex::Statement& one = index.statements[s];
+    for (const std::size_t digest : one.subjects) {
+      Counts& next = counts[digest];
+      index.saying[(one.statement->manifest ? next.manifests : next.statements)++] = s;
+    }
+  }
 }
 
 void sort_distinct(std::vector<Timestamp>& times) {
@@ -138,23 +198,19 @@ const std::vector<std::string>& LineageIndex::names(std::size_t s, std::size_t d
 
 LineageIndex index_lineage(const Lineage& lineage) {
   LineageIndex index;
+  reserve(index, lineage.statements());
   index.start = number(index, lineage.start());
-  index.statements.reserve(lineage.statements().size());
   std::vector<std::string> ids;
   ids.reserve(lineage.statements().size());
   for (const auto& statement : lineage.statements()) {
-    const std::size_t s = index.statements.size();
-    index.statements.push_back(indexed(index, *statement));
-    for (const std::size_t digest : index.statements.back().subjects) {
-      LineageIndex::About& about = index.about[digest];
-      (statement->manifest ? about.manifests : about.statements).push_back(s);
-    }
+    index_statement(index, *statement);
     ids.push_back(statement->fact.id.text());
   }
   for (const std::string& digest : lineage.rest().cut) {
     index.cut.push_back(number(index, digest));
   }
   std::sort(index.cut.begin(), index.cut.end());
+  index_digests(index);
   index.evidence = EvidenceIds(ids);
   index.changes = changes_of(lineage.statements());
   index.attested = attested_at(lineage.statements());

@@ -3,6 +3,8 @@
 // statements are numbers here.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -12,22 +14,29 @@
 
 namespace assay::policy {
 
+// All lists of all statements lie in three, because a list of its own for each of ten thousand
+// small ones costs more than all that is done with it. It moves, but is not copied: the spans
+// borrow.
 struct LineageIndex {
   // One input of one statement.
   struct Input {
     const LineageInput* input;
-    std::vector<std::size_t> digests;  // the strong ones
+    std::span<const std::size_t> digests;  // the strong ones
   };
   struct Statement {
     const LineageStatement* statement;
-    std::vector<std::size_t> subjects;  // strong digests
-    std::vector<Input> inputs;          // only of statements that make their subjects
+    std::span<const std::size_t> subjects;  // strong digests
+    std::span<const Input> inputs;          // only of statements that make their subjects
     bool makes = false;
   };
   struct About {
-    std::vector<std::size_t> statements;  // in log order
-    std::vector<std::size_t> manifests;
+    std::span<const std::size_t> statements;  // in log order
+    std::span<const std::size_t> manifests;
   };
+
+  LineageIndex() = default;
+  LineageIndex(LineageIndex&&) noexcept = default;
+  LineageIndex& operator=(LineageIndex&&) noexcept = default;
 
   std::vector<std::string_view> digests;  // borrowed from the lineage
   std::unordered_map<std::string_view, std::size_t> number_of;
@@ -43,6 +52,11 @@ struct LineageIndex {
 
   // Returns the names that statement `s` gives to digest `d`.
   [[nodiscard]] const std::vector<std::string>& names(std::size_t s, std::size_t d) const;
+
+  // What the spans borrow from.
+  std::vector<std::size_t> said{};    // digests of statements
+  std::vector<Input> inputs{};        // of statements
+  std::vector<std::size_t> saying{};  // statements about digests
 };
 
 [[nodiscard]] LineageIndex index_lineage(const Lineage& lineage);

@@ -171,8 +171,8 @@ class Viewer {
     for (const std::size_t digest : members_.at(set)) {
       node.digests.emplace_back(index_.digests[digest]);
       const LineageIndex::About& about = index_.about[digest];
-      for (const std::vector<std::size_t>* list : {&about.statements, &about.manifests}) {
-        for (const std::size_t s : *list) {
+      for (const std::span<const std::size_t> list : {about.statements, about.manifests}) {
+        for (const std::size_t s : list) {
           statements.insert(s);
           const std::vector<std::string>& given = index_.names(s, digest);
           names.insert(given.begin(), given.end());

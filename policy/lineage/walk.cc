@@ -107,7 +107,7 @@ class Walker {
     manifests_.resize(index_.statements.size());
     for (std::size_t s = 0; s < index_.statements.size(); ++s) {
       const Count count = demands_.empty() ? Count::kNo : published(s, {});
-      const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
+      const std::span<const std::size_t> subjects = index_.statements[s].subjects;
       const auto trees = std::count_if(subjects.begin(), subjects.end(), [&](std::size_t digest) {
         return is_tree(index_.digests[digest]);
       });
@@ -170,7 +170,7 @@ class Walker {
   // The names of the start are not those of inputs. A manifest that says what else the start is
   // must be of publishers of one of them.
   bool may_join_start(std::size_t s) const {
-    const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
+    const std::span<const std::size_t> subjects = index_.statements[s].subjects;
     return std::find(subjects.begin(), subjects.end(), index_.start) == subjects.end() ||
            std::any_of(start_names_.begin(), start_names_.end(),
                        [&](std::string_view name) { return published(s, {name}) != Count::kNo; });
@@ -187,7 +187,7 @@ class Walker {
       if (manifests_[s].joins != Count::kYes) {
         continue;
       }
-      const std::vector<std::size_t>& subjects = index_.statements[s].subjects;
+      const std::span<const std::size_t> subjects = index_.statements[s].subjects;
       const std::size_t tree =
           *std::find_if(subjects.begin(), subjects.end(),
                         [&](std::size_t digest) { return is_tree(index_.digests[digest]); });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,9 +21,9 @@ namespace assay::policy {
 // An input that was followed, of a statement that counts.
 struct WalkedInput {
   const LineageInput* input;
-  std::size_t child;                 // node that was made
-  std::vector<std::size_t> digests;  // the strong ones
-  std::vector<std::size_t> nodes;    // that its digests lead to, distinct; empty: to none
+  std::size_t child;                     // node that was made
+  std::span<const std::size_t> digests;  // the strong ones
+  std::vector<std::size_t> nodes;        // that its digests lead to, distinct; empty: to none
 };
 
 // A statement that counts, about one node.

@@ -34,6 +34,9 @@ CONFIG = {
 class Service:
     """Owns the directory, the keys and the process. Use as a context manager."""
 
+    compares = True  # answers with /openapi.json; measurements do without
+    _document = None  # the same of every service
+
     def __init__(self, **config):
         """`config` adds to CONFIG, or replaces members of it."""
         self.config = {**CONFIG, **config}
@@ -165,6 +168,8 @@ class Service:
             answer = connection.getresponse()
             data = answer.read()
             seen_codes.note(data.decode("utf-8", "replace"))
+            if self.compares:
+                self._compare(method, path, answer, data)
             try:
                 return answer.status, json.loads(data)
             except ValueError:
@@ -172,6 +177,24 @@ class Service:
         finally:
             if own:
                 connection.close()
+
+    def _compare(self, method, path, answer, data):
+        """Every answer is as the service's own document says."""
+        import documented  # needs a package that benchmarks on GPU machines go without
+
+        if Service._document is None:
+            connection = self.connect()
+            try:
+                connection.request("GET", "/openapi.json")
+                Service._document = documented.Document(json.loads(connection.getresponse().read()))
+            except (OSError, http.client.HTTPException):
+                return  # a service that is killed meanwhile
+            finally:
+                connection.close()
+        problem = Service._document.problem(method, path, answer.status,
+                                            answer.getheader("Content-Type", ""), data)
+        if problem:
+            raise AssertionError(f"{method} {path}: not as /openapi.json says: {problem}")
 
     def tree_size(self):
         return self.request("GET", "/v1/log/checkpoint")[1]["tree_size"]

@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -36,7 +37,8 @@ class GettingStarted(unittest.TestCase):
         script = script.replace("assay setup trial", f"assay setup trial --port {port}")
         script = script.replace(". trial/env", ". trial/env; until curl -skf "
                                 "$ASSAY_SERVER/livez >/dev/null; do kill -0 %1; done")
-        env = {"PATH": f"{harness.BIN}:/usr/bin:/bin", "HOME": str(self.dir), "LC_ALL": "C.UTF-8"}
+        python = pathlib.Path(sys.executable).parent
+        env = {"PATH": f"{harness.BIN}:{python}:/usr/bin:/bin", "HOME": str(self.dir), "LC_ALL": "C.UTF-8"}
         if "ASSAY_TEST_POCL_CACHE" in os.environ:
             env["POCL_CACHE_DIR"] = os.environ["ASSAY_TEST_POCL_CACHE"]
         return subprocess.run(["bash", "-c", script], cwd=self.dir, env=env, text=True,

@@ -72,6 +72,9 @@ class Memory(unittest.TestCase):
         self.verified()
         memory = self.worker.wait("hashed")
         self.assertEqual(memory["bytes"], len(WEIGHTS))
+        _, view = self.service.request("GET", f"/v1/nodes/{NODE}")
+        self.assertEqual(view["instances"][0]["watch"],
+                         {"check": "tags", "period_ms": 2000, "share_percent": 100})  # fmt: skip
         owner.write(0, 1_234_567, bytes([WEIGHTS[1_234_567] ^ 1]))
         found = owner.wait(lambda m: m["type"] == "state" and m["state"] == "violated")
         self.assertEqual(found["findings"][0]["tensor"], "layer.0.weight")

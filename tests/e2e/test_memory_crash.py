@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node agent or service killed at every step of a job about memory, and at heartbeats, beside an owner
-of memory that lives on: only what was found right is ever allowed to serve."""
+of memory that lives on; and the owner killed at every step of its own: only what was found right is ever
+allowed to serve."""
 import http.client
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 import threading
 import unittest
@@ -238,6 +241,96 @@ class Heartbeat(Case):
 
     def test_service_killed_with_other_bytes(self):
         self.each(self.killed_service, ("heartbeat",), True)
+
+
+class DyingOwner:
+    """A process that registers, and kills itself right after its step `last`: each frame that it sent
+    or got is one."""
+
+    def __init__(self, case, last, flipped, staged):
+        weights = case.service.dir / "weights"
+        weights.write_bytes(WRONG_WEIGHTS if flipped else WEIGHTS)
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", harness.ROOT / "tests/support/dying_owner.py", case.socket,
+             case.artifact, TENSOR[0][0], weights, str(last), *(["staged"] if staged else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        self.steps = []
+
+    def until(self, wanted):
+        """Reads its steps until one is `wanted`; false when it died before."""
+        for line in self.process.stdout:
+            self.steps.append(line.strip())
+            if line.strip() == wanted:
+                return True
+        return False
+
+    def close(self):
+        """Waits for its death, or ends it; whether it killed itself."""
+        self.process.stdin.close()
+        killed = self.process.wait(nodes.SLOW) == -signal.SIGKILL
+        self.steps += [line.strip() for line in self.process.stdout]
+        self.process.stdout.close()
+        return killed
+
+    def was_read(self):
+        """Whether the node agent was given any bytes."""
+        return "sent copied" in self.steps or self.steps.count("sent pieces") > 1
+
+
+class OwnerKilled(Case):
+    """The owner, at every step of its registration, of the job and of the watch after that."""
+
+    def sweep(self, flipped, staged):
+        with self.agent() as agent:
+            agent.wait("enrolled")
+            last = 0
+            alive = False
+            while not alive:
+                last += 1
+                with self.subTest(step=last):
+                    alive = not self.killed(last, flipped, staged)
+            self.assertGreaterEqual(last, 8)
+            owner = self.owner(flipped)
+            self.settles(owner, self.order(), flipped)
+            owner.close()
+            self.assertEqual(agent.stop(), 0, agent)
+        self.service.verify_log()
+
+    def killed(self, last, flipped, staged):
+        """Whether it came to that step."""
+        owner = DyingOwner(self, last, flipped, staged)
+        try:
+            owner.until("got registered")
+            job = self.service.finished(self.order())
+            if not flipped and owner.until("got state verified"):
+                owner.until("sent copied" if staged else "sent pieces")  # one look of the watch
+        finally:
+            killed = owner.close()
+        if flipped or not owner.was_read():
+            self.assertNotEqual(job["result"], "verified", owner.steps)
+        if killed:
+            self.assertEqual(len(owner.steps), last)
+        nodes.wait_until("nothing verified", self.nothing_is_verified)
+        self.assertFalse(self.may_serve())
+        return killed
+
+    def nothing_is_verified(self):
+        status, node = self.service.request("GET", f"/v1/nodes/{NODE}")
+        return status == 200 and all(one["state"] != "verified" for one in node["instances"])
+
+    def test_right_bytes(self):
+        self.sweep(False, False)
+
+    def test_right_bytes_that_are_copied(self):
+        self.sweep(False, True)
+
+    def test_other_bytes(self):
+        with self.never():
+            self.sweep(True, False)
+
+    def test_other_bytes_that_are_copied(self):
+        with self.never():
+            self.sweep(True, True)
 
 
 if __name__ == "__main__":

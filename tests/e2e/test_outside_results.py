@@ -84,6 +84,8 @@ class Results(unittest.TestCase):
                 ('echo "{\\"platform\\": \\"00\\"}"', "no member ear"),
                 ('echo "{\\"platform\\": \\"no hex\\"}"', "not hex"),
                 ('echo "{\\"evidence\\": \\"AAAA\\"}"', "should not"),
+                ('echo "{\\"ear\\": \\"a.b.c\\", \\"collateral\\": {}}"', "another type: collateral"),
+                ('echo "{\\"ear\\": {}}"', "another type: ear"),
                 ("echo no object", "no JSON object"),
                 ("exit 3", "exit status 3"))
         with ResultService() as service:

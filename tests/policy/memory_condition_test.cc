@@ -59,14 +59,18 @@ TEST(MemoryCondition, VerifiedAndWatched_Passes) {
   EXPECT_EQ(result.actual["heartbeat_age_seconds"], 2);
   EXPECT_FALSE(result.actual["memory"].contains("read_by"));
   EXPECT_FALSE(result.actual.contains("findings"));
+  EXPECT_FALSE(result.actual.contains("watch"));
 }
 
-// What read it and where it changed is told, and decides nothing.
+// What read it, by which check it is watched and where it changed is told, and decides nothing.
 TEST(MemoryCondition, DevicesAndPlaces_AreTold) {
   Facts facts = facts_in_memory();
   facts.reports[0].memory->read_by = {{{0}, "opencl:0", "A GPU", "1", "GPU-1", {}, {}}};
   EXPECT_EQ(judge_at_serve(strict(), facts).actual["memory"]["read_by"][0]["uuid"], "GPU-1");
   expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+  facts.instances[0].watch = WatchedBy{WatchCheck::kRandom, 500, 25};
+  EXPECT_EQ(judge_at_serve(strict(), facts).actual["watch"],
+            (Json{{"check", "random"}, {"period_ms", 500}, {"share_percent", 25}}));
   facts.instances[0].findings = {{"embed", "bytes 0 to 7"}};
   expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
   facts.instances[0].state = "violated";

@@ -32,7 +32,11 @@ Facts full_facts() {
   for (ReportFact& report : facts.reports) {
     report.evidence_valid_until = from_now(60);
   }
-  facts.instances = {{"main", "verified", from_now(-2), {{"embed", "bytes 0 to 7"}, {"", "more"}}},
+  facts.instances = {{"main",
+                      "verified",
+                      from_now(-2),
+                      {{"embed", "bytes 0 to 7"}, {"", "more"}},
+                      WatchedBy{WatchCheck::kTags, 2000, 100}},
                      {"draft", "pending", from_now(-2)}};
   facts.claims = {{"pvc://inference/models", "claim-1", "pv-1"}, {"pvc://a/b", "claim-2", ""}};
   facts.asked_locations = {"hostpath:///data"};
@@ -123,7 +127,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(49, full_facts());
+  std::vector<Facts> variants(51, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -173,6 +177,8 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[46].reports[2].memory->read_by.clear();
   variants[47].reports[2].memory->read_by[0].pci.clear();
   variants[48].instances[0].findings.clear();
+  variants[49].instances[0].watch.reset();
+  variants[50].instances[0].watch->check = WatchCheck::kSha256;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -207,9 +213,9 @@ void refuse_mutations(const Json& document, const char* path) {
 
 TEST(NodeFacts, MissingUnknownOrMistypedMember_IsRefused) {
   const Json document = to_json(full_facts());
-  for (const char* place :
-       {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1", "/reports/2",
-        "/reports/0/memory", "/reports/0/memory/read_by/0", "/instances/1/findings/0"}) {
+  for (const char* place : {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1",
+                            "/reports/2", "/reports/0/memory", "/reports/0/memory/read_by/0",
+                            "/instances/1/findings/0", "/instances/1/watch"}) {
     refuse_mutations(document, place);
   }
 }

@@ -8,15 +8,16 @@
 
 #include "schemas/core/sha.h"
 #include "tests/policy/random_case.h"
+#include "tests/support/random_cases.h"
 #include "tests/support/seed.h"
 
 namespace assay::policy::test {
 namespace {
 
-constexpr std::uint64_t kCases = 2500;
+constexpr std::uint64_t kCases = random_cases(2500);
 // Of each way to know less of a node or its reports.
-constexpr std::uint64_t kNodeCases = 1200;
-constexpr std::uint64_t kReportCases = 1600;
+constexpr std::uint64_t kNodeCases = random_cases(1200);
+constexpr std::uint64_t kReportCases = random_cases(1600);
 
 // Where the cases of a range of seeds show too little, so many times as many are drawn.
 constexpr std::uint64_t kMoreCases = 10;

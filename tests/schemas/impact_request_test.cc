@@ -25,18 +25,21 @@ Result<ImpactRequest> parse(const Json& json) {
 
 TEST(ImpactRequest, EveryMemberIsReadAndWritten) {
   const std::string id = "sha256:" + std::string(64, 'a');
-  const Json json = {{"hypothesis",
-                      {{"activate", {policy()}},
-                       {"deactivate", {"old"}},
-                       {"revoke_keys", {id}},
-                       {"withdraw_statements", {id}},
-                       {"without_artifacts", {"assay-tree-v1-" + id, id}},
-                       {"tcb_status_lost", {"SWHardeningNeeded"}},
-                       {"revoke_nodes", {"gpu-1"}}}},
-                     {"since", "2026-11-01T00:00:00.000Z"},
-                     {"until", "2026-11-02T00:00:00.000Z"},
-                     {"limit", 7},
-                     {"after", "12"}};
+  const Json json = {
+      {"hypothesis",
+       {{"activate", {policy()}},
+        {"deactivate", {"old"}},
+        {"revoke_keys", {id}},
+        {"withdraw_statements", {id}},
+        {"without_artifacts", {"assay-tree-v1-" + id, id}},
+        {"tcb_status_lost", {"SWHardeningNeeded"}},
+        {"tcb_levels_lost", {{{"fmspc", "50806f000000"}, {"date", "2024-03-13T00:00:00.000Z"}}}},
+        {"reject_advisories", {"INTEL-SA-00837"}},
+        {"revoke_nodes", {"gpu-1"}}}},
+      {"since", "2026-11-01T00:00:00.000Z"},
+      {"until", "2026-11-02T00:00:00.000Z"},
+      {"limit", 7},
+      {"after", "12"}};
   const auto request = parse(json);
   ASSERT_TRUE(request) << to_string(request.error());
   EXPECT_EQ(request->hypothesis.activate.at(0).version, 2U);
@@ -60,6 +63,10 @@ TEST(ImpactRequest, Bad_IsRefused) {
        {Json::object(), with(Json::object()), with({{"revoke_keys", {"sha256:short"}}}),
         with({{"revoke_keys", Json::array()}}), with({{"without_artifacts", {"no digest"}}}),
         with({{"tcb_status_lost", {"Up To"}}}),
+        with(
+            {{"tcb_levels_lost", {{{"fmspc", "50806F000000"}, {"date", "2024-03-13T00:00:00Z"}}}}}),
+        with({{"tcb_levels_lost", {{{"fmspc", "50806f000000"}}}}}),
+        with({{"reject_advisories", {"INTEL SA"}}}),
         with({{"revoke_nodes", std::vector<std::string>(65, "gpu-1")}}),
         with({{"activate", std::vector<Json>(17, policy())}}), limit}) {
     const auto refused = parse(json);

@@ -140,6 +140,8 @@ TEST(MemoryReport, ChangesAreRefused) {
       {"/memory/on_devices", -1, "schema-violation"},
       {"/memory/on_devices", 3, "schema-violation"},  // more than in place
       {"/memory/devices", Json::array(), "schema-violation"},
+      {"/memory/uncovered_count", -1, "schema-violation"},
+      {"/memory/uncovered_count", nullptr, "schema-violation"},
       {"/memory/device_bytes", "many", "schema-violation"},
       {"/memory/device_bytes", -1, "schema-violation"},
       {"/memory/detection", 1.5, "schema-violation"},
@@ -219,6 +221,9 @@ TEST(Heartbeat, RoundTrips) {
     ASSERT_TRUE(read) << to_string(read.error());
     EXPECT_EQ(*read, heartbeat);
   }
+  Heartbeat older = sample_heartbeat();
+  older.instances[0].watch.reset();
+  EXPECT_EQ(parse_heartbeat(bytes_of(to_json(older))).value(), older);
   const HeartbeatAnswer answer{true, test::sample_nonce(), 7};
   const auto read = parse_heartbeat_answer(bytes_of(to_json(answer)));
   ASSERT_TRUE(read) << to_string(read.error());
@@ -239,6 +244,15 @@ TEST(Heartbeat, ChangesAreRefused) {
       {"/instances/2/findings/0/tensor", std::string(257, 'a'), "schema-violation"},
       {"/instances/2/findings/0/detail", nullptr, "schema-violation"},
       {"/instances/2/findings/0/kind", "changed", "unknown-member"},
+      {"/instances/0/state", "unknown", "schema-violation"},  // and watched
+      {"/instances/0/watch", nullptr, "schema-violation"},
+      {"/instances/0/watch/check", "full", "schema-violation"},
+      {"/instances/0/watch/check", "tags", "schema-violation"},  // of a share
+      {"/instances/0/watch/share_percent", 100, "schema-violation"},
+      {"/instances/0/watch/share_percent", 0, "schema-violation"},
+      {"/instances/0/watch/period_ms", 99, "schema-violation"},
+      {"/instances/0/watch/period_ms", 60001, "schema-violation"},
+      {"/instances/0/watch/slices", 9, "unknown-member"},
       {"/instances/0/pod", "pod-2", "schema-violation"},   // out of order
       {"/instances/2/instance", "a", "schema-violation"},  // twice
       {"/instances/1/artifact", "sha256:00", "schema-violation"},

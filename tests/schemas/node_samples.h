@@ -114,7 +114,8 @@ inline MemoryFacts sample_memory() {
       .extra_tensors = {{"", 0}, {"lora.a", 64}},
       .extra_tensor_count = 3,
       .read_by = {{{0}, "opencl:0", "A GPU", "580.1", "GPU-1", "0000:1b:00.0", digest_of("kernel")},
-                  {{1}, "cpu", "A processor", "", {}, {}, {}}}};
+                  {{1}, "cpu", "A processor", "", {}, {}, {}}},
+      .uncovered_count = 2};
 }
 
 // The same, about memory.
@@ -139,7 +140,12 @@ inline Heartbeat sample_heartbeat() {
   return {.node = "gpu-node-1",
           .session = sample_nonce(),
           .sequence = 7,
-          .instances = {{{"", "main"}, sample_artifact(), InstanceState::kVerified, report},
+          .instances = {{{"", "main"},
+                         sample_artifact(),
+                         InstanceState::kVerified,
+                         report,
+                         {},
+                         WatchedBy{WatchCheck::kRandom, 500, 25}},
                         {{"pod-1", "a"}, sample_artifact(), InstanceState::kPending, {}},
                         {{"pod-1", "b"},
                          sample_artifact(),

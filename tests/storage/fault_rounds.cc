@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +49,8 @@ class Rounds {
   }
 
   void print() const {
+    ::testing::Test::RecordProperty("faults", std::to_string(faults_));
+    ::testing::Test::RecordProperty("acknowledged_appends", std::to_string(appends_));
     std::cout << "faults: " << faults_ << ", acknowledged appends " << appends_ << ", "
               << (::testing::Test::HasFailure() ? "NOT all found" : "all found") << '\n';
   }

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,11 @@ namespace assay::storage {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A count of the test's JSON (--gtest_output=json:FILE).
+void record(const char* name, std::size_t count) {
+  ::testing::Test::RecordProperty(name, std::to_string(count));
+}
 
 // Gives the fixture's tools to free functions.
 class Rounds : public SqliteTest {
@@ -480,6 +486,13 @@ void page_flip_rounds(std::size_t rounds) {
     }
     judge(before, after, files, where, count);
   }
+  record("rounds", rounds);
+  record("start_refused", count.refused);
+  record("answers_as_before", count.unnoticed);
+  record("errors", count.errors);
+  record("rows_missing", count.missing);
+  record("rows_missing_not_named_by_check", count.unnamed);
+  record("wrong_answers", count.wrong);
   std::cout << "page flips: " << rounds << ", start refused " << count.refused
             << ", answers as before " << count.unnoticed << ", errors " << count.errors
             << ", rows missing " << count.missing << " (not named by check: " << count.unnamed
@@ -520,6 +533,9 @@ void wal_flip_rounds(std::size_t rounds) {
     const auto root = (*store)->snapshot().value()->log_root(signed_state.size);
     forks += !root || *root != signed_state.root ? 1U : 0U;
   }
+  record("rounds", rounds);
+  record("start_refused", refused);
+  record("forks", forks);
   std::cout << "flips in the write-ahead log: " << rounds << ", start refused " << refused
             << ", forks " << forks << '\n';
   EXPECT_EQ(forks, 0U);
@@ -542,6 +558,8 @@ void readiness_rounds(std::size_t rounds) {
     }
     latches += store->healthy() ? 0U : 1U;
   }
+  record("rounds", rounds);
+  record("latches", latches);
   std::cout << "full disks: " << rounds << ", latches " << latches << '\n';
   EXPECT_EQ(latches, 0U);
 }

@@ -113,6 +113,8 @@ void kill_rounds(int rounds, int max_ms) {
     expect_intact(options.path);
     ++kills;
   }
+  ::testing::Test::RecordProperty("kills", kills);
+  ::testing::Test::RecordProperty("acknowledged_appends", std::to_string(appends));
   std::cout << "kills: " << kills << ", acknowledged appends " << appends << ", "
             << (::testing::Test::HasFailure() ? "NOT all found" : "all found") << '\n';
 }

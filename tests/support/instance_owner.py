@@ -100,6 +100,7 @@ class Owner:
         self.arrived = threading.Condition()
         self.ended = False
         self.number = 0
+        self.exports = 0  # requests for fresh descriptors so far
         self.welcome = None
 
     # --- what the memory holds
@@ -182,6 +183,7 @@ class Owner:
     def answer(self, message):
         """Does what the node agent asks for; false when it asks for nothing."""
         if message["type"] == "export":
+            self.exports += 1
             self._send_pieces(message["request"], message["pieces"],
                               [self.files[piece].fd for piece in message["pieces"]])  # fmt: skip
         elif message["type"] == "read":

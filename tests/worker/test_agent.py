@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import json
+import re
 import signal
 import subprocess
+import unittest
 
 import harness
 from cryptography.hazmat.primitives import hashes, serialization
@@ -13,6 +15,43 @@ from harness import NO, TROUBLE
 from nodes_served import JOB, LOCATION, NODE, NONCE, NOTHING, NodeTestCase, challenge, enrolled, time_text
 from reference import dsse
 from tls_server import Answer, problem
+
+
+class ShippedLimit(unittest.TestCase):
+    """The limit of memory of the shipped DaemonSet is enough for 8 GPUs, by what the code may take."""
+
+    MIB = 1 << 20
+    AGENT, GPUS = 512, 8
+
+    def constant(self, path, name):
+        """In bytes, or a count."""
+        text = (harness.SOURCE / path).read_text()
+        value = re.search(rf"\b{name} = (?:std::\w+\{{)?(\d+)\}}?(?: << (\d+))?;", text)
+        self.assertTrue(value, f"{path} has no {name}")
+        return int(value[1]) << int(value[2] or 0)
+
+    def rows(self):
+        """The table of docs/instances.md."""
+        page = (harness.SOURCE / "docs/instances.md").read_text().split("## Host memory\n")[1].split("## ")[0]
+        return page, {what: int(number) for what, number in re.findall(r"^\| (.+?) \| (\d+) \|$", page, re.M)}
+
+    def test_holds_eight_gpus(self):
+        page, rows = self.rows()
+        together = rows.pop("together")
+        messages = sum(self.constant("worker/reader/wire.h", name) for name in ("kMaxToReader", "kMaxFromReader"))
+        staging = (self.constant("gpu_hash/opencl/engine.h", "kBlocks")
+                   * self.constant("gpu_hash/opencl/engine.cc", "kMaxBlock"))  # fmt: skip
+        self.assertEqual(rows["messages between that process and the node agent, one each way"], messages // self.MIB)
+        # The row stands twice: once for the process, once for the node agent.
+        self.assertEqual(rows["its staging buffers"], staging // self.MIB)
+        self.assertEqual(page.count("| its staging buffers |"), 2)
+        self.assertEqual(together, sum(rows.values()) + staging // self.MIB)
+        bound = self.AGENT + self.GPUS * together
+        self.assertIn(f"{bound:,} MiB", page)
+        manifest = (harness.SOURCE / "deploy/kubernetes/node-agent.yaml").read_text()
+        self.assertIn(f"At most {self.AGENT} MiB, and {together} MiB for each GPU: {bound} MiB", manifest)
+        (limit,) = re.findall(r"limits: \{memory: (\d+)Gi\}", manifest)
+        self.assertGreaterEqual(int(limit) * 1024, bound)
 
 
 class Agent(NodeTestCase):

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest
 
 import harness
 from nodes_served import JOB, NODE, NOTHING, NodeTestCase, challenge, enrolled, time_text
@@ -18,6 +19,14 @@ from tls_server import Answer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from instance_owner import Owner  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/src"))
+import assay  # noqa: E402
+
+try:
+    import torch
+except ImportError:
+    torch = None
 
 TENSORS = {"embed": b"e" * 70_000, "norm": bytes(range(256)) * 4, "out": b"o" * 50_001}
 HEARTBEAT = f"POST /v1/nodes/{NODE}/heartbeat"
@@ -140,6 +149,8 @@ class Memory(NodeTestCase):
                 owner = self.owner(staged=staged)
                 self.order("verified")
                 self.told(owner, "verified")
+                # Who was told may ask at once.
+                self.assertEqual(owner.verify()["state"], "verified")
                 report = payload(self.envelope())
                 size = sum(map(len, TENSORS.values()))
                 self.assertEqual(report["scope"], "device-memory")
@@ -156,13 +167,14 @@ class Memory(NodeTestCase):
                     "world": 1, "containers": [], "devices": [],
                     "in_place": 0 if staged else size, "on_devices": 0, "staged": size if staged else 0,
                     "staged_causes": ["a test"] if staged else [], "registered": size,
-                    "uncovered": 0, "device_bytes": None, "redrawn": 0 if staged else 3,
+                    "uncovered": 0, "uncovered_count": 0, "device_bytes": None, "redrawn": 0 if staged else 3,
                     "detection": 0 if staged else 1, "extra_tensors": [],
                     "extra_tensor_count": 0})  # fmt: skip
                 beat = self.beat("verified")
                 self.assertEqual(beat["instances"], [{
                     **INSTANCE, "artifact": self.artifact, "state": "verified",
-                    "report": "sha256:" + hashlib.sha256(self.envelope()).hexdigest()}])  # fmt: skip
+                    "report": "sha256:" + hashlib.sha256(self.envelope()).hexdigest(),
+                    "watch": {"check": "tags", "period_ms": 2000, "share_percent": 100}}])  # fmt: skip
                 self.assertEqual(owner.verify()["state"], "verified")
                 owner.write(2, 50_000, b"?")
                 findings = self.told(owner, "violated")["findings"]
@@ -176,6 +188,41 @@ class Memory(NodeTestCase):
                 process.terminate()
                 process.wait(harness.SLOW)
 
+    def with_the_package(self, model, flip):
+        process = self.start()
+        registration = assay.register(model, artifact=self.artifact, socket=str(self.path))
+        self.addCleanup(registration.close)
+        self.order("verified")
+        self.assertEqual(registration.wait(harness.SLOW), "verified")
+        self.assertEqual(registration.verify_now(harness.SLOW), "verified")
+        report = payload(self.envelope())
+        self.assertEqual(report["entries"], self.tensors)
+        self.assertEqual(report["memory"]["in_place"], sum(map(len, TENSORS.values())))
+        flip()
+        self.assertEqual(registration.verify_now(harness.SLOW), "violated")
+        self.assertEqual([(one.kind, one.tensor) for one in registration.findings], [("changed", "out")])
+        (found,) = self.beat("violated")["instances"][0]["findings"]
+        self.assertEqual(found["tensor"], "out")
+        self.until(process, "instance", state="violated")
+        registration.close()
+
+    def test_the_python_package_without_pytorch(self):
+        shared = assay.SharedTensors({name: ("U8", [len(content)], content)
+                                      for name, content in TENSORS.items()})  # fmt: skip
+
+        def flip():
+            shared["out"][50_000] ^= 1
+        self.with_the_package(shared, flip)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_the_python_package_with_pytorch(self):
+        tensors = {name: torch.frombuffer(bytearray(content), dtype=torch.uint8).clone()
+                   for name, content in TENSORS.items()}
+
+        def flip():
+            tensors["out"][50_000] ^= 1
+        self.with_the_package(tensors, flip)
+
     def test_where_bytes_changed_follows_the_denial(self):
         process = self.start("--watch-period", "200ms", "--watch-slices", "2")
         self.assertEqual(self.started["watch"], {"check": "tags", "share_percent": 100, "period_ms": 200,
@@ -183,7 +230,10 @@ class Memory(NodeTestCase):
         owner = self.owner()
         self.order("verified")
         self.told(owner, "verified")
-        time.sleep(1)  # some periods, after which all that can be learned is learned
+        # After some periods all that can be learned is learned.
+        begun = owner.exports
+        while owner.exports < begun + 6:
+            time.sleep(0.01)
         owner.write(0, 69_999, b"?")
         told = self.until(process, "instance", state="violated")
         self.assertEqual([item["tensor"] for item in told["findings"]], ["embed"])
@@ -237,10 +287,8 @@ class Memory(NodeTestCase):
         self.assertEqual(owner.yield_slice(50)["slices"], 0)  # not verified: nobody looks
         self.order("verified")
         self.told(owner, "verified")
-        ran, answers = 0, []
-        for _ in range(4):
-            answers.append(owner.yield_slice(10_000))
-            ran += answers[-1]["slices"]
+        answers = [owner.yield_slice(10_000) for _ in range(4)]
+        ran = sum(answer["slices"] for answer in answers)
         self.assertTrue(1 <= ran <= 3, answers)  # the first slice runs by itself, and none twice
         self.assertEqual(answers[-1]["slices"], 0)
         self.assertGreater(answers[-1]["next_ms"], 5_000)

@@ -171,6 +171,28 @@ class Simulated(harness.TestCase):
         self.assertEqual(self.error_of("--policy", self.write_json("policy.json", policy)),
                          "TD_RTMR1_MISMATCH")  # fmt: skip
 
+    def test_faults(self):
+        listed = self.assay("evidence", "faults", "-o", "json").json()
+        errors = {one["name"]: (one["error"], one["needs"]) for one in listed["faults"]}
+        self.assertEqual(len(errors), len(listed["faults"]))
+        self.assertEqual(errors["mrtd"], ("TD_MRTD_MISMATCH", "reference_values.mrtd"))
+        self.assertEqual([one["error"] for one in listed["errors_without_fault"]],
+                         ["REFERENCE_VALUES_MISSING"])  # fmt: skip
+        self.assertIn("TDRelaunchAdvised", listed["tcb_statuses"])
+        for fault in ("pck-root", "module-revoked", "qe-identity-version"):
+            self.simulate("--fault", fault)
+            self.assertEqual((self.error_of(), None), errors[fault])
+        values = self.simulate("--fault", "mrtd")["reference_values"]  # of the sound machine
+        self.verify()
+        policy = self.write_json("policy.json", {"reference_values": values})
+        self.assertEqual(self.error_of("--policy", policy), "TD_MRTD_MISMATCH")
+        text = self.assay("evidence", "faults").out
+        self.assertRegex(text, r"\nmrtd +TD_MRTD_MISMATCH +by reference_values.mrtd\n")
+        self.assertRegex(text, r"\npck-root +PCK_ROOT_UNTRUSTED +always\n")
+        result = self.assay("evidence", "simulate", "--seed", "seed", "--fault", "pck",
+                            "--out-quote", "q", code=TROUBLE)  # fmt: skip
+        self.assertIn("assay evidence faults", result.err)
+
     def test_text_explains(self):
         self.simulate("--tcb-status", "OutOfDate")
         text = self.verify(code=NO).out

@@ -62,6 +62,18 @@ class Impact(served.TestCase):
         self.assertIn("3 not judged: case-unsupported, decided by the rules of another version",
                       done.out)
 
+    def test_a_tcb_level_is_an_fmspc_and_a_date(self):
+        self.answer("POST", PODS, Answer(200, page(examined=1)))
+        self.assay("impact", "--tcb-level-lost", "50806f000000@2024-03-13", "--tcb-level-lost",
+                   "00a06d080000@2024-11-13T00:00:00Z", "--reject-advisory", "INTEL-SA-00837", *self.to)  # fmt: skip
+        self.assertEqual(self.asked()[-1]["hypothesis"],
+                         {"tcb_levels_lost": [{"fmspc": "50806f000000", "date": "2024-03-13T00:00:00Z"},
+                                              {"fmspc": "00a06d080000", "date": "2024-11-13T00:00:00Z"}],
+                          "reject_advisories": ["INTEL-SA-00837"]})  # fmt: skip
+        for bad in ("50806f000000", "50806f000000@", "50806f000000@soon", "@2024-03-13", "50806F000000@2024-03-13"):
+            with self.subTest(level=bad):
+                self.assertIn(self.error("impact", "--tcb-level-lost", bad, *self.to), ("usage", "schema-violation"))
+
     def test_that_nothing_is_known_is_said(self):
         self.answer("POST", PODS, Answer(200, page()))
         done = self.assay("impact", "--revoke-key", KEY, *self.to)

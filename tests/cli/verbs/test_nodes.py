@@ -36,10 +36,15 @@ class Verbs(NodeTestCase):
                          ["/v1/nodes?limit=1000", "/v1/nodes?limit=1000&after=a"])  # fmt: skip
         measured["anchor_is_vendor"] = False
         revoked = {"at": time_text(5), "reason": "stolen"}
+        def instance(name, check, share):
+            return {"pod": "", "instance": name, "state": "verified", "findings": [],
+                    "watch": {"check": check, "period_ms": 500, "share_percent": share}}  # fmt: skip
         self.answer("GET /v1/nodes/node-1", Answer(200, self.view(
-            state="revoked", revoked=revoked, measured=measured)))  # fmt: skip
+            state="revoked", revoked=revoked, measured=measured,
+            instances=[instance("a", "tags", 100), instance("b", "random", 25)])))  # fmt: skip
         out = self.assay("node", "show", NODE, *self.to).out
-        for text in ("revoked", "stolen", "anchor is not the vendor's", "a\\x1b[2Jb"):
+        for text in ("revoked", "stolen", "anchor is not the vendor's", "a\\x1b[2Jb",
+                     "a: verified, tags of all bytes in 500 ms", "b: verified, random of 25 percent in 500 ms"):
             self.assertIn(text, out)
         self.assertEqual(self.error("node", "show", "No Name", *self.to), "invalid-parameter")
 

@@ -163,6 +163,9 @@ class Policy(harness.TestCase):
                 ([{"op": "remove", "path": "facts"}], "/cases/1/change/0"),
                 (["remove"], "/cases/1/change/0"), (remove, "/cases/1/change"),
                 ([{"op": "add", "path": "/facts/name", "value": "x"}] * 65, "/cases/1/change"),
+                ([{"op": "add", "path": "/now/x", "value": 1}], "/cases/1/change/0"),  # below a text
+                ([{"op": "remove", "path": "/now/x"}], "/cases/1/change/0"),
+                ([{"op": "replace", "path": "", "value": None}], "/cases/1/change"),  # nothing is left
                 ([{"op": "add", "path": "/facts/more", "value": 1}], "/cases/1/more"),
                 ([{"op": "add", "path": "/more", "value": "x"}], "/cases/1/more")):  # fmt: skip
             self.write_json("cases.json", {**shared, "cases": [{}, {"change": change}]})

@@ -432,7 +432,10 @@ cl_int CL_API_CALL flush(cl_command_queue queue) {
 
 cl_int CL_API_CALL finish(cl_command_queue queue) {
   const Verdict verdict = judge(kFinish);
-  return verdict.error != CL_SUCCESS ? verdict.error : target->clFinish(queue);
+  // When a driver refuses this, the device is lost and nothing runs there any more. Here commands
+  // would run on, and PoCL ends the process when a kernel is released while one of them ends.
+  const cl_int ended = target->clFinish(queue);
+  return verdict.error != CL_SUCCESS ? verdict.error : ended;
 }
 
 cl_int CL_API_CALL wait_for_events(cl_uint number, const cl_event* events) {

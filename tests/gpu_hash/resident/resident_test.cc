@@ -2,12 +2,18 @@
 // Device memory: hashed in place, imported from a file descriptor, and checked again with keyed
 // tags.
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "gpu_hash/opencl/engine.h"
+#include "gpu_hash/opencl/exported.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"
@@ -212,6 +218,77 @@ TEST_P(Resident, ImportOfWhatMayShrinkOrIsTooSmallOrIsNoMemory_IsRefused) {
   EXPECT_FALSE(
       engine_->import_memory(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 1).has_value());
   EXPECT_TRUE(engine_->import_memory(sealed.share(), 5000).has_value());
+}
+
+constexpr std::string_view kNvidia = "NVIDIA Corporation";
+constexpr std::string_view kAnother = "Intel(R) Corporation";
+
+// What can be opened without a GPU, as the kernel describes it.
+TEST(Exported, FilesThatAreNoDeviceMemory_AreNoneForAnyDriver) {
+  std::array<int, 2> pair{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+  const Descriptor other_end(pair[1]);
+  const TempDir folder;
+  const std::string file = folder.path() / "nvidiactl";
+  const std::array<std::pair<std::string, Descriptor>, 7> files = {{
+      {"file", Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600))},
+      {"directory", Descriptor(::open(folder.path().c_str(), O_RDONLY | O_CLOEXEC))},
+      {"memory file", Descriptor(::memfd_create("/dmabuf:", MFD_CLOEXEC))},
+      {"socket", Descriptor(pair[0])},
+      {"eventfd", Descriptor(::eventfd(0, EFD_CLOEXEC))},
+      {"device", Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC))},
+      {"path only", Descriptor(::open("/dev/null", O_PATH | O_CLOEXEC))},
+  }};
+  for (const auto& [name, fd] : files) {
+    ASSERT_TRUE(fd) << name;
+    const auto kind = kind_of(fd);
+    ASSERT_TRUE(kind.has_value()) << name;
+    EXPECT_FALSE(is_device_memory(*kind, kNvidia)) << name;
+    EXPECT_FALSE(is_device_memory(*kind, kAnother)) << name;
+  }
+  EXPECT_FALSE(kind_of(Descriptor()).has_value());
+}
+
+TEST(Exported, EachDriverHasItsKind) {
+  const FileKind control{S_IFCHR | 0666, makedev(195, 255), TMPFS_MAGIC};
+  const FileKind dma_buf{0600, 0, DMA_BUF_MAGIC};
+  EXPECT_TRUE(is_device_memory(control, kNvidia));
+  EXPECT_TRUE(is_device_memory(dma_buf, kAnother));
+  EXPECT_FALSE(is_device_memory(control, kAnother));
+  EXPECT_FALSE(is_device_memory(dma_buf, kNvidia));
+
+  FileKind changed = control;
+  changed.device = makedev(195, 0);  // the first GPU itself
+  EXPECT_FALSE(is_device_memory(changed, kNvidia));
+  changed.device = makedev(196, 255);
+  EXPECT_FALSE(is_device_memory(changed, kNvidia));
+  changed = control;
+  changed.mode = S_IFBLK | 0666;
+  EXPECT_FALSE(is_device_memory(changed, kNvidia));
+  changed = dma_buf;
+  changed.filesystem = ANON_INODE_FS_MAGIC;
+  EXPECT_FALSE(is_device_memory(changed, kAnother));
+}
+
+// A driver that says that it imports descriptors is given none of another kind.
+TEST(Exported, ADriverIsAskedForNothingElse) {
+  const auto devices = find_cl_devices();
+  if (devices.empty()) {
+    GTEST_SKIP() << "no OpenCL device";
+  }
+  const Owner sealed(pattern(5000));
+  for (const std::string_view vendor : {kNvidia, kAnother}) {
+    ClDevice device = devices.front();
+    device.imports_fds = true;
+    device.vendor = vendor;
+    const auto session = ClSession::open(device);
+    ASSERT_TRUE(session.has_value()) << to_string(session.error());
+    const auto memory = ClMemory::import(*session, sealed.share(), 5000);
+    ASSERT_FALSE(memory.has_value());
+    EXPECT_EQ(memory.error().code, ErrorCode::kInvalidParameter);
+    EXPECT_NE(memory.error().detail.find("not one that the driver exported"), std::string::npos)
+        << memory.error().detail;
+  }
 }
 
 TEST_P(Resident, PieceOutsideItsMemory_OrMixedWithHostMemory_IsRefused) {

@@ -253,7 +253,7 @@ TEST_F(AccessTest, RequestId_IsTakenOverWhenItIsSafe) {
 
 TEST_F(AccessTest, RequestThatWaitedTooLong_IsNotHandled) {
   const auto exchange =
-      dispatcher_->open(Listener::kApi, head(Method::kGet, "/readyz", "", "", {}), {});
+      dispatcher_->open(Listener::kApi, head(Method::kGet, "/openapi.json", "", "", {}), {});
   ASSERT_EQ(exchange->admit_now(), Exchange::Admission::kAdmitted);
   clock_.advance(std::chrono::minutes(1));
   const Response response = exchange->handle({});
@@ -278,15 +278,43 @@ TEST_F(AccessTest, Sender_IsKnownByAGoodCredentialAlone) {
   EXPECT_FALSE(is_identified("/openapi.json", "reader")) << "nobody looks";
 }
 
+// Who counts as a stranger in the queue: a known credential stays one when its principal must be
+// read again.
+TEST_F(AccessTest, Sender_IsExpectedWhenTheCredentialWasKnown) {
+  const auto asked = [this](const std::string& target, const std::string& role) {
+    auto exchange = dispatcher_->open(Listener::kApi, head(Method::kGet, target, role, "", {}), {});
+    const auto admission = exchange->admit_now();
+    const bool expected = exchange->is_expected();
+    if (admission == Exchange::Admission::kAskPool) {
+      static_cast<void>(exchange->admit());
+    }
+    return std::pair(admission, expected);
+  };
+  using enum Exchange::Admission;
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, false)) << "never seen";
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAdmitted, true));
+  clock_.advance(std::chrono::minutes(1));
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, true));
+  dispatcher_->forget_principals();
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, true));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(asked("/v1/manifests", "nobody"), std::pair(kAskPool, false));
+  }
+  EXPECT_EQ(asked("/openapi.json", "reader"), std::pair(kAdmitted, false)) << "nobody looks";
+}
+
 // The io thread answers what needs no other one, and nothing else.
-TEST_F(AccessTest, Livez_WaitsForNoThreadAndIsTheOnlyOne) {
+TEST_F(AccessTest, Probes_WaitForNoThreadAndAreTheOnlyOnes) {
+  const std::set<std::string> probes = {"/livez", "/readyz"};
   for (const Route& route : routes()) {
-    EXPECT_EQ(route.at_once, route.pattern.path == "/livez") << route.pattern.path;
+    EXPECT_EQ(route.at_once, probes.contains(route.pattern.path)) << route.pattern.path;
   }
   for (const Method method : {Method::kGet, Method::kHead}) {
-    const auto exchange = dispatcher_->open(Listener::kApi, head(method, "/livez", "", "", {}), {});
-    EXPECT_EQ(exchange->admit_now(), Exchange::Admission::kAtOnce);
-    EXPECT_EQ(exchange->handle({}).body, "ok\n");
+    for (const std::string& probe : probes) {
+      const auto exchange = dispatcher_->open(Listener::kApi, head(method, probe, "", "", {}), {});
+      EXPECT_EQ(exchange->admit_now(), Exchange::Admission::kAtOnce) << probe;
+      EXPECT_EQ(exchange->handle({}).body, "ok\n") << probe;
+    }
   }
   const auto wrong =
       dispatcher_->open(Listener::kApi, head(Method::kGet, "/livez?a=b", "", "", {}), {});

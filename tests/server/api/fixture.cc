@@ -2,6 +2,7 @@
 #include "tests/server/api/fixture.h"
 
 #include "schemas/core/sha.h"
+#include "tests/server/api/documented.h"
 #include "tests/support/seen_codes.h"
 
 namespace assay::server::test {
@@ -69,8 +70,11 @@ Head ApiTest::head(Method method, const std::string& target, const std::string& 
   return made;
 }
 
+// Every answer is as schemas/openapi.yaml says.
 ApiAnswer ApiTest::drive(Listener listener, Head head, std::string_view body,
                          std::optional<Digest> client_key) {
+  const std::optional<Method> method = head.method;
+  const std::string target = head.target;
   const auto exchange = dispatcher_->open(listener, std::move(head), std::move(client_key));
   auto admission = exchange->admit_now();
   if (admission == Exchange::Admission::kAskPool) {
@@ -91,6 +95,10 @@ ApiAnswer ApiTest::drive(Listener listener, Head head, std::string_view body,
   answer.headers.insert(response.headers.begin(), response.headers.end());
   if (answer.status >= 400) {
     assay::test::note_seen_line("text " + answer.code());
+  }
+  if (method) {
+    EXPECT_EQ(not_documented(listener, *method, target, answer), "")
+        << name(*method) << " " << target;
   }
   return answer;
 }

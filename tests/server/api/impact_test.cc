@@ -38,6 +38,23 @@ TEST_F(ImpactTest, WhoWritesApprovesOrAudits_MayAsk) {
   }
 }
 
+// Nothing of this decision rests on evidence.
+TEST_F(ImpactTest, TcbLevelsAndAdvisories) {
+  Json level = {{"fmspc", "50806f000000"}, {"date", "2024-03-13T00:00:00Z"}};
+  const auto ask = [this, &level](const std::string& path) {
+    return post_json(path, "auditor",
+                     {{"hypothesis",
+                       {{"tcb_levels_lost", {level}}, {"reject_advisories", {"INTEL-SA-00837"}}}}});
+  };
+  const auto answer = ask("/v1/impact/decisions");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["examined"], 1);
+  EXPECT_EQ(answer.json()["denied"], 0);
+  EXPECT_EQ(ask("/v1/impact/pods").status, 200);
+  level["date"] = "March";
+  EXPECT_EQ(ask("/v1/impact/pods").status, 400);
+}
+
 TEST_F(ImpactTest, BadQuestions_AreRefusedWithTheirCodes) {
   const auto refused = [this](const std::string& path, const Json& body) {
     const auto answer = post_json(path, "auditor", body);

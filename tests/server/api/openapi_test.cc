@@ -5,11 +5,13 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "schemas/reason.h"
 #include "server/api/route.h"
+#include "tests/server/api/documented.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server {
@@ -227,6 +229,61 @@ TEST(OpenApi, OperationIds_AreUnique) {
   for (const auto& [key, operation] : operations()) {
     EXPECT_TRUE(ids.insert((*operation)["operationId"].get<std::string>()).second) << key;
   }
+}
+
+// --- what compares answers with the document
+
+TEST(OpenApiAnswers, WhatIsNotDocumented_IsTold) {
+  const auto answer = [](int status, const char* type, const std::string& body) {
+    return test::not_documented(Listener::kApi, Method::kGet, "/version", {status, type, {}, body});
+  };
+  const char* const kJson = "application/json";
+  const std::string good = R"({"version":"1.2.3","api":"v1"})";
+  EXPECT_EQ(answer(200, kJson, good), "");
+  EXPECT_EQ(answer(200, kJson, R"({"version":"1.2.3","api":"v1","more":1})"),
+            "/more is not allowed");
+  EXPECT_EQ(answer(200, kJson, R"({"version":"1.2.3"})"), " lacks api");
+  EXPECT_EQ(answer(200, kJson, R"({"version":1,"api":"v1"})"),
+            "/version is 1, which is against type \"string\"");
+  EXPECT_EQ(answer(200, kJson, "{"), "a body that is no JSON");
+  EXPECT_EQ(answer(200, "text/html", good), "the media type text/html");
+  EXPECT_EQ(answer(202, kJson, good), "status 202 ");
+  EXPECT_EQ(answer(404, kJson, R"({"code":"not-found"})"), "status 404 not-found");
+  const test::ApiAnswer any{200, kJson, {}, "{}"};
+  EXPECT_EQ(test::not_documented(Listener::kApi, Method::kGet, "/nothing", any), "");
+}
+
+TEST(OpenApiAnswers, EachKeyword_Counts) {
+  const auto fits = [](const char* schema, const char* value) {
+    return test::violation(Json::parse(schema), Json::parse(value)).empty();
+  };
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {R"({"enum":[1,2]})", "2", "3"},
+      {R"({"const":"a"})", R"("a")", R"("b")"},
+      {R"({"type":["string","null"]})", "null", "1"},
+      {R"({"minimum":1,"maximum":2})", "2", "0"},
+      {R"({"maxLength":1})", R"("\u00e4")", R"("ab")"},
+      {R"({"minLength":1})", R"("a")", R"("")"},
+      {R"({"pattern":"^a+$"})", R"("aa")", R"("ab")"},
+      {R"({"format":"date-time"})", R"("2026-03-01T12:00:00Z")", R"("today")"},
+      {R"({"minItems":1,"maxItems":2})", "[1]", "[1,2,3]"},
+      {R"({"uniqueItems":true})", "[1,2]", "[1,1]"},
+      {R"({"items":{"type":"integer"}})", "[1]", R"([1,"2"])"},
+      {R"({"minProperties":1})", R"({"a":1})", "{}"},
+      {R"({"propertyNames":{"maxLength":1}})", R"({"a":1})", R"({"ab":1})"},
+      {R"({"dependencies":{"a":["b"]}})", R"({"a":1,"b":1})", R"({"a":1})"},
+      {R"({"oneOf":[{"type":"null"},{"minimum":1}]})", "1", "0"},
+      {R"({"not":{"type":"null"}})", "1", "null"},
+      {R"({"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}})",
+       R"({"a":1,"b":1})", R"({"a":1,"c":1})"},
+      {R"({"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false})", R"({"a":1})",
+       R"({"a":1,"b":1})"},
+      {R"({"$ref":"#/components/schemas/Role"})", R"("reader")", R"("king")"}};
+  for (const auto& [schema, good, bad] : cases) {
+    EXPECT_TRUE(fits(schema, good)) << schema;
+    EXPECT_FALSE(fits(schema, bad)) << schema;
+  }
+  EXPECT_FALSE(fits(R"({"anyThing":1})", "{}")) << "a keyword that is not known";
 }
 
 }  // namespace

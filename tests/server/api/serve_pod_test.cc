@@ -123,6 +123,10 @@ class ServePod : public ApiTest {
   }
   void beat(const std::string& node, const std::string& pod, InstanceState state,
             std::vector<BeatFinding> findings = {}) {
+    std::optional<WatchedBy> watch;
+    if (state == InstanceState::kVerified) {
+      watch = WatchedBy{WatchCheck::kTags, 2000, 100};
+    }
     const Heartbeat made{node,
                          services_->heartbeats.session(random_).value(),
                          ++sequence_,
@@ -130,7 +134,8 @@ class ServePod : public ApiTest {
                            id_of(model_),
                            state,
                            DocumentId(sha256(as_bytes("a report"))),
-                           std::move(findings)}}};
+                           std::move(findings),
+                           watch}}};
     const auto answer = post("/v1/nodes/" + node + "/heartbeat", "worker",
                              signed_by(node, kHeartbeatPayloadType, to_json(made)));
     ASSERT_EQ(answer.status, 200) << answer.body;
@@ -312,6 +317,9 @@ TEST_F(ServePod, ChangedBytes_AreNamedWithTheirPlace) {
   ASSERT_EQ(node["instances"].size(), 1U);
   EXPECT_EQ(node["instances"][0]["pod"], kPod);
   EXPECT_EQ(node["instances"][0]["state"], "verified");
+  const Json watch = {{"check", "tags"}, {"period_ms", 2000}, {"share_percent", 100}};
+  EXPECT_EQ(node["instances"][0]["watch"], watch);
+  EXPECT_EQ(actual_of(ask(kPod).json()["decision"], "loaded")["watch"], watch);
 
   const BeatFinding found{"w", "rank 0: its bytes are not what they were"};
   beat("gpu-1", kPod, InstanceState::kViolated, {found});
@@ -331,6 +339,7 @@ TEST_F(ServePod, ChangedBytes_AreNamedWithTheirPlace) {
   EXPECT_EQ(node["state"], "violated");
   EXPECT_EQ(node["instances"][0]["state"], "violated");
   EXPECT_EQ(node["instances"][0]["findings"], list);
+  EXPECT_EQ(node["instances"][0]["watch"], Json());
   EXPECT_EQ(get("/v1/nodes").json()["items"][0]["state"], "violated");
   EXPECT_EQ(get("/v1/nodes/gpu-2").json()["state"], "enrolled");
   clock_.advance(std::chrono::seconds(11));
@@ -340,6 +349,7 @@ TEST_F(ServePod, ChangedBytes_AreNamedWithTheirPlace) {
   node = get("/v1/nodes/gpu-1").json();
   EXPECT_EQ(node["state"], "enrolled");
   EXPECT_EQ(node["instances"][0]["state"], "unknown") << "nobody says so any more";
+  EXPECT_EQ(node["instances"][0]["watch"], Json());
   EXPECT_EQ(node["instances"][0]["findings"], Json::array());
 }
 

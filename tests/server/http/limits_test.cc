@@ -2,6 +2,7 @@
 // Limits of the server: time, connections, the queue; TLS settings; stopping. Time stands still
 // until a test moves it.
 
+#include <algorithm>
 #include <future>
 #include <latch>
 #include <sys/types.h>
@@ -313,6 +314,33 @@ TEST_F(LimitsTest, AnswersThatNobodyReads_CountAsWell) {
   wait_until([&] { return ask(kGet)->status == 200; });
 }
 
+// All are in the queue before the first has its answer.
+TEST_F(LimitsTest, LongAnswersAskedForTogether_EndAtTheBudget) {
+  limits_.worker_threads = 1;
+  limits_.max_bytes_in_flight = 20U << 20;
+  Gate gate;
+  app_.handler = [&gate](const Head&, const Bytes&) {
+    gate.wait();
+    Response response;
+    response.body = std::string(16U << 20, 'z');
+    return response;
+  };
+  serve();
+  std::vector<std::unique_ptr<TlsClient>> readers;
+  for (int i = 1; i <= 8; ++i) {
+    readers.push_back(client());
+    ASSERT_TRUE(readers.back()->send(i % 2 == 0 ? kGet : kAsk));
+    wait_until([this, i] { return app_.opened == i; });
+  }
+  gate.open();
+  // The second begins while there is room for some more, and all others find none.
+  wait_until([this] {
+    const std::scoped_lock lock(app_.mutex);
+    return std::ranges::count(app_.statuses, 503) == 6;
+  });
+  EXPECT_EQ(app_.handled, 2);
+}
+
 // One request at a time runs, and waits at the gate; one more fits into the queue.
 class QueueTest : public LimitsTest {
  protected:
@@ -373,6 +401,52 @@ TEST_F(QueueTest, WhatNeedsNoThread_IsAnsweredWhileAllAreBusy) {
   gate_.open();
   EXPECT_EQ(running->receive()->status, 200);
   EXPECT_EQ(queued->receive()->status, 200);
+}
+
+TEST_F(QueueTest, Strangers_FillHalfOfItAndNoMore) {
+  limits_.worker_threads = 1;
+  limits_.max_queued_requests = 4;
+  app_.handler = [this](const Head&, const Bytes&) {
+    gate_.wait();
+    return Response();
+  };
+  serve();
+  constexpr std::string_view kStranger = "GET /ask/stranger HTTP/1.1\r\nHost: a\r\n\r\n";
+  std::vector<std::unique_ptr<TlsClient>> waiting;
+  for (const std::string_view request : {kGet, kStranger, kStranger}) {
+    waiting.push_back(client());
+    ASSERT_TRUE(waiting.back()->send(request));
+    const auto begun = static_cast<int>(waiting.size());
+    wait_until([this, begun] { return begun == 1 ? gate_.waiting == 1 : app_.opened == begun; });
+  }
+  EXPECT_EQ(ask(kStranger)->status, 503);
+  for (const std::string_view request : {kGet, kAsk}) {
+    waiting.push_back(client());
+    ASSERT_TRUE(waiting.back()->send(request));
+    wait_until([this, &waiting] { return app_.opened == static_cast<int>(waiting.size()) + 1; });
+  }
+  EXPECT_EQ(ask(kGet)->status, 503) << "all four places are taken";
+  gate_.open();
+  for (const auto& one : waiting) {
+    EXPECT_EQ(one->receive()->status, 200);
+  }
+  EXPECT_EQ(ask(kStranger)->status, 200) << "their places are free again";
+}
+
+TEST_F(QueueTest, RequestsOfClientsThatLeft_AreNotBegun) {
+  serve_one_at_a_time();
+  const auto running = client();
+  ASSERT_TRUE(running->send(kGet));
+  wait_until([this] { return gate_.waiting == 1; });
+  const auto gone = client();
+  ASSERT_TRUE(gone->send(kGet));
+  wait_until([this] { return app_.opened == 2; });
+  gone->close();
+  time_.advance(milliseconds(251));
+  gate_.open();
+  EXPECT_EQ(running->receive()->status, 200);
+  EXPECT_EQ(ask(kGet)->status, 200);
+  EXPECT_EQ(app_.handled, 2);
 }
 
 TEST_F(QueueTest, QueueThatFilledDuringTheBody_IsOverload) {
@@ -519,29 +593,6 @@ TEST_F(LimitsTest, Stop_ClientThatStallsIsCutOff) {
   let_pass(limits_.shutdown_timeout);
   stopped.get();
   EXPECT_FALSE(connection->receive());
-}
-
-TEST_F(LimitsTest, Start_AddressInUseIsAnError) {
-  serve();
-  ListenerOptions options;
-  options.address = "127.0.0.1";
-  options.port = server_->port(Listener::kApi);
-  options.tls = {path("tls.crt"), path("tls.key"), ClientCertificate::kOptional};
-  const auto second = HttpServer::start({options}, limits_, app_, clock_, time_);
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, ErrorCode::kInvalidConfig);
-}
-
-TEST_F(LimitsTest, Start_WrongTlsFilesAreAnError) {
-  ASSERT_TRUE(make_self_signed({path("c.crt"), path("c.key"), "127.0.0.1", clock_.now()}));
-  for (const auto& [certificate, key] :
-       {std::pair("absent.crt", "tls.key"), std::pair("tls.crt", "absent.key"),
-        std::pair("tls.key", "tls.key"), std::pair("tls.crt", "c.key")}) {
-    const auto context =
-        make_tls_context({path(certificate), path(key), ClientCertificate::kOptional});
-    ASSERT_FALSE(context);
-    EXPECT_EQ(context.error().code, ErrorCode::kInvalidConfig);
-  }
 }
 
 }  // namespace

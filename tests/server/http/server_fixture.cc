@@ -47,6 +47,8 @@ class StubExchange final : public Exchange {
 
   bool is_identified() const override { return !error_ && !head_.target.starts_with("/public"); }
 
+  bool is_expected() const override { return !head_.target.starts_with("/ask/stranger"); }
+
   void received() override { ++app_.received; }
   Response handle(Bytes body) override {
     ++app_.handled;

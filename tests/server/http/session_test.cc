@@ -252,5 +252,28 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n",
               414}));
 
+TEST_F(SessionTest, Start_AddressInUseIsAnError) {
+  serve();
+  ListenerOptions options;
+  options.address = "127.0.0.1";
+  options.port = server_->port(Listener::kApi);
+  options.tls = {path("tls.crt"), path("tls.key"), ClientCertificate::kOptional};
+  const auto second = HttpServer::start({options}, limits_, app_, clock_, time_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kInvalidConfig);
+}
+
+TEST_F(SessionTest, Start_WrongTlsFilesAreAnError) {
+  ASSERT_TRUE(make_self_signed({path("c.crt"), path("c.key"), "127.0.0.1", clock_.now()}));
+  for (const auto& [certificate, key] :
+       {std::pair("absent.crt", "tls.key"), std::pair("tls.crt", "absent.key"),
+        std::pair("tls.key", "tls.key"), std::pair("tls.crt", "c.key")}) {
+    const auto context =
+        make_tls_context({path(certificate), path(key), ClientCertificate::kOptional});
+    ASSERT_FALSE(context);
+    EXPECT_EQ(context.error().code, ErrorCode::kInvalidConfig);
+  }
+}
+
 }  // namespace
 }  // namespace assay::server

@@ -139,10 +139,13 @@ Status FakeOwner::stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t
 }
 
 void FakeOwner::tell(InstanceState state, std::span<const Finding> findings) {
-  const std::scoped_lock lock(mutex_);
-  state_ = state;
-  findings_.assign(findings.begin(), findings.end());
+  {
+    const std::scoped_lock lock(mutex_);
+    state_ = state;
+    findings_.assign(findings.begin(), findings.end());
+  }
   changed_.notify_all();
+  on_told_(state);
 }
 
 void FakeOwner::yielded(std::uint64_t slices, std::chrono::milliseconds next) {

@@ -57,6 +57,8 @@ class FakeOwner final : public Owner {
   void end() { ended_.request_stop(); }
   // Called at the begin of each export and copy.
   void on_call(std::function<void()> call) { on_call_ = std::move(call); }
+  // Called at the end of each tell().
+  void on_told(std::function<void(InstanceState)> call) { on_told_ = std::move(call); }
 
   [[nodiscard]] std::uint64_t exported();
   [[nodiscard]] std::size_t largest_export();
@@ -97,6 +99,7 @@ class FakeOwner final : public Owner {
   InstanceRegistration registration_;
   std::stop_source ended_;
   std::function<void()> on_call_ = [] {};
+  std::function<void(InstanceState)> on_told_ = [](InstanceState) {};
   std::mutex mutex_;
   std::condition_variable changed_;
   std::unique_ptr<MemoryFile> window_;

@@ -39,6 +39,7 @@ class InstanceModelTest : public OnEngine {
       auto owner = std::make_shared<FakeOwner>(id(), rank, 2);
       owner->edit_peer().container = rank == 0 ? "zz" : "aa";
       owner->edit().uncovered_bytes = 5;
+      owner->edit().uncovered_count = 1 + rank;
       owner->add(tensors_[2 * rank].name, tensors_[2 * rank].bytes);
       owner->add(tensors_[2 * rank + 1].name, tensors_[2 * rank + 1].bytes);
       owners_.push_back(std::move(owner));
@@ -83,6 +84,7 @@ TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
   EXPECT_EQ(memory.in_place, 120'006U);
   EXPECT_EQ(memory.registered, 120'006U);
   EXPECT_EQ(memory.uncovered, 10U);
+  EXPECT_EQ(memory.uncovered_count, 3U);
   EXPECT_EQ(memory.on_devices, 0U);
   EXPECT_EQ(memory.device_bytes, std::nullopt);
   EXPECT_EQ(memory.redrawn, 4U);
@@ -102,11 +104,13 @@ TEST_P(InstanceModelTest, SumsThatNoReportCanState_AreTheLargestNumber) {
   make_owners();
   for (const auto& owner : owners_) {
     owner->edit().uncovered_bytes = kMaxSafeInteger;
+    owner->edit().uncovered_count = kMaxSafeInteger;
     owner->edit().pieces.push_back({kMaxSafeInteger - 100'000, PieceKind::kStaged, "a test"});
   }
   const auto hashed = model()->hash(1, {});
   ASSERT_TRUE(hashed) << hashed.error().detail;
   EXPECT_EQ(hashed->memory.uncovered, std::uint64_t{kMaxSafeInteger});
+  EXPECT_EQ(hashed->memory.uncovered_count, std::uint64_t{kMaxSafeInteger});
   EXPECT_EQ(hashed->memory.registered, std::uint64_t{kMaxSafeInteger});
   EXPECT_TRUE(canonical_json(to_json(hashed->memory)));
 }

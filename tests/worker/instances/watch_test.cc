@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <future>
 #include <thread>
 
 #include "tests/worker/instances/engines.h"
@@ -143,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, WatchTest, testing::Values("cpu", "opencl"), e
 TEST_P(WatchTest, AFlippedByte_IsLocatedAfterItWasTold) {
   begin({.period = milliseconds(100)});
   await_two_periods();
+  EXPECT_EQ(watch_->beats().at(0).watch, (WatchedBy{WatchCheck::kTags, 100, 100}));
   owners_[1]->flip(0, 2'200'000);
   EXPECT_EQ(await_located(),
             "t1: rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
@@ -150,6 +152,7 @@ TEST_P(WatchTest, AFlippedByte_IsLocatedAfterItWasTold) {
             "rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
   const InstanceBeat beat = watch_->beats().at(0);
   EXPECT_EQ(beat.state, InstanceState::kViolated);
+  EXPECT_FALSE(beat.watch);
   EXPECT_EQ(beat.findings,
             (std::vector<BeatFinding>{
                 {"t1", "rank 1: its bytes are not what they were: bytes 2097152 to 3145728"}}));
@@ -165,6 +168,21 @@ TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
   EXPECT_EQ(await_located(),
             "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
             "3145728 to 3500000");
+}
+
+TEST_P(WatchTest, AnOwnerThatIsToldItIsVerified_MayAskAtOnce) {
+  std::promise<InstanceState> answer;
+  unsigned told = 0;
+  owners_[0]->on_told([&](InstanceState state) {
+    if (++told == 1) {
+      EXPECT_EQ(state, InstanceState::kVerified);
+      watch_->ask(*owners_[0]);
+    } else if (told == 2) {
+      answer.set_value(state);
+    }
+  });
+  begin({});
+  EXPECT_EQ(answer.get_future().get(), InstanceState::kVerified);
 }
 
 // Names are the owner's: a heartbeat has few and short ones, and stays text.

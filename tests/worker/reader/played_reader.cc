@@ -17,6 +17,7 @@
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/preparing.h"
 #include "schemas/core/sha.h"
+#include "tests/worker/instances/several_devices.h"
 #include "worker/reader/link.h"
 #include "worker/reader/serve.h"
 
@@ -301,6 +302,38 @@ std::vector<std::string> lies() {
   return names;
 }
 
+// By the CPU, in a variant that is not chosen by measuring.
+class Several final : public gpu_hash::Engine {
+ public:
+  explicit Several(const std::string& device = {})
+      : cpu_(gpu_hash::make_cpu_engine(1, gpu_hash::leaf_variants().front())), all_(*cpu_) {
+    for (const char* uuid : {"GPU-a", "GPU-b"}) {
+      Engine* const found = all_.of_device(uuid);
+      one_ = found->info().id == device ? found : one_;
+    }
+  }
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return one_->info(); }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
+      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
+    return one_->hash(regions, request);
+  }
+  [[nodiscard]] Engine* of_device(std::string_view uuid) override {
+    return one_->info().uuid == uuid ? this : all_.of_device(uuid);
+  }
+  [[nodiscard]] gpu_hash::Imports imports() const override { return one_->imports(); }
+  [[nodiscard]] Result<std::shared_ptr<const gpu_hash::DeviceMemory>> import_memory(
+      Descriptor fd, std::uint64_t size) override {
+    return one_->import_memory(std::move(fd), size);
+  }
+
+ private:
+  std::unique_ptr<Engine> cpu_;
+  SeveralDevices all_;
+  Engine* one_ = &all_;
+};
+
+std::unique_ptr<gpu_hash::Engine> several_devices() { return std::make_unique<Several>(); }
+
 int play_reader(const std::vector<std::string>& arguments) {
   const std::string& way = arguments.at(0);
   const std::string& argument = arguments.at(1);
@@ -325,6 +358,16 @@ int play_reader(const std::vector<std::string>& arguments) {
   }
   if (way == kCompiles) {
     return play_compiler(argument, device);
+  }
+  if (way == kSeveral) {
+    SystemRandom random;
+    (void)serve_reader(Descriptor(kReaderSocket),
+                       {.build = kBuild,
+                        .make_engine = [&]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
+                          return std::make_unique<Several>(device);
+                        }},
+                       random);
+    return EXIT_SUCCESS;
   }
   if (way == kVariant) {
     SystemRandom random;

@@ -32,11 +32,14 @@ inline constexpr const char* kCompiles = "compiles";  // MILLISECONDS: its first
                                                       // begins so much later, as it says meanwhile
 inline constexpr const char* kBreaks = "breaks";      // N: the Nth call of its engine fails with
                                                       // device-failed; the process lives on
+inline constexpr const char* kSeveral = "several";    // (ignored): right, with several_devices()
 inline constexpr const char* kForeign = "foreign";    // (ignored): says that it is of another build
 
 // Plays; the arguments are those after kPlay: way, argument, marker, id of the device. Where the
 // marker exists already, it plays right, so that the process after the first one does.
 [[nodiscard]] int play_reader(const std::vector<std::string>& arguments);
+// An engine with the devices GPU-a and GPU-b (several_devices.h), the same in each process.
+[[nodiscard]] std::unique_ptr<gpu_hash::Engine> several_devices();
 // Names of lies.
 [[nodiscard]] std::vector<std::string> lies();
 

@@ -206,6 +206,40 @@ TEST_F(ReadersTest, ADeadContext_MakesAllThatIsWatchedThereUnknown) {
   expect_verified(*played.readers);
 }
 
+// Two instances on one device share its process; what dies with the other device is not theirs.
+TEST_F(ReadersTest, EachDeviceHasOneProcess_AndOnlyItsInstancesEndWithIt) {
+  const auto devices = several_devices();
+  PlayedReaders played(*devices, kSeveral, "");
+  std::vector<std::shared_ptr<InstanceModel>> instances;
+  for (const char* device : {"GPU-a", "GPU-a", "GPU-b"}) {
+    const auto one = std::make_shared<FakeOwner>(id());
+    for (const NamedBytes& tensor : tensors_) {
+      one->add(tensor.name, tensor.bytes);
+      one->edit().pieces.back().kind = PieceKind::kDevice;
+    }
+    one->edit().device = device;
+    instances.push_back(model(one, *played.readers));
+    const auto hashed = instances.back()->hash(2, {});
+    ASSERT_TRUE(hashed) << hashed.error().detail;
+    EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+    ASSERT_EQ(hashed->memory.read_by.size(), 1U);
+    EXPECT_EQ(hashed->memory.read_by[0].uuid, device);
+  }
+  EXPECT_EQ(played.news.count(false), 2U);
+  ::kill(played.news.pid(), SIGKILL);  // that of the second device
+  played.news.await_failure();
+  EXPECT_TRUE(instances[0]->recheck(0));
+  EXPECT_TRUE(instances[1]->recheck(0));
+  const auto lost = instances[2]->recheck(0);
+  ASSERT_FALSE(lost);
+  expect_failed(lost.error());
+  EXPECT_TRUE(instances[0]->redraw(16));
+  EXPECT_EQ(played.news.count(false), 2U);
+  EXPECT_TRUE(instances[2]->hash(2, {}));
+  EXPECT_EQ(played.news.count(false), 3U);
+  EXPECT_EQ(played.news.count(true), 1U);
+}
+
 // Kernels are compiled for longer than a process may be silent, and it is not silent: on a busy
 // machine the next one would take as long, and so on for ever.
 TEST_F(ReadersTest, AProcessThatCompilesForLong_IsWaitedFor) {
@@ -266,7 +300,8 @@ TEST_F(ReadersTest, AProcessThatKeepsFailing_IsStartedAfterPauses) {
   ReadersSetup setup;
   setup.program = "/bin/false";
   setup.pause = std::chrono::hours(1);
-  setup.longest = std::chrono::hours(2);
+  // Longer than this machine has been up: the first failure costs no pause then either.
+  setup.longest = std::chrono::years(100);
   setup.tell = [&news](const ReaderNews& one) { news.tell(one); };
   Readers readers(engine(), std::move(setup));
   for (int i = 0; i < 5; ++i) {

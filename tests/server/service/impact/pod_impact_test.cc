@@ -131,6 +131,42 @@ TEST_F(PodImpactTest, NodesAndTheirPlatforms) {
             Json::array({"gpu-1", "gpu-7"}));
 }
 
+// The level of a node is what its newest appraisal found.
+TEST_F(PodImpactTest, LevelOfANode_IsThatOfItsNewestAppraisal) {
+  const auto lost = [](const char* date) {
+    return Hypothesis{.tcb_levels_lost = {{"50806f000000", parse_rfc3339(date).value()}}};
+  };
+  // Stored by hand, the appraisal says nothing of a level.
+  const Json unknown = ask_if({.reject_advisories = {"INTEL-SA-00837"}}).value();
+  EXPECT_EQ(unknown["undecided"], Json({{"limit-exceeded", 1}})) << unknown.dump(1);
+  EXPECT_EQ(unknown["nodes"], Json::array());
+
+  storage::EvidenceRow row = store_->snapshot().value()->evidence("node:gpu-1").value();
+  const auto appraise = [&](const Json& result) {
+    const std::string text = canonical_json({{"result", result}}).value();
+    row.appraisal = DocumentId(sha256(as_bytes(text)));
+    const auto written = store_->write([&](storage::Transaction& transaction) -> Status {
+      ASSAY_TRY(transaction.put_document("application/json", as_bytes(text)));
+      return transaction.put_evidence(row);
+    });
+    ASSERT_TRUE(written) << to_string(written.error());
+  };
+  appraise({{"type", "tdx"},
+            {"tcb", {{"date", "2024-03-13T00:00:00.000Z"}, {"advisories", {"INTEL-SA-00837"}}}},
+            {"platform", {{"fmspc", "50806f000000"}}}});
+  expect_denied(lost("2024-03-13T00:00:00Z"), "node", "evidence-rejected");
+  expect_no_change(lost("2024-03-12T00:00:00Z"));
+  expect_denied({.reject_advisories = {"INTEL-SA-00837"}}, "node", "evidence-rejected");
+  expect_no_change({.reject_advisories = {"INTEL-SA-00838"}});
+  EXPECT_EQ(ask_if({.reject_advisories = {"INTEL-SA-00837"}}).value()["nodes"],
+            Json::array({"gpu-1"}));
+
+  appraise({{"type", "tdx"},
+            {"tcb", {{"date", "2024-11-13T00:00:00.000Z"}, {"advisories", Json::array()}}},
+            {"platform", {{"fmspc", "50806f000000"}}}});
+  expect_no_change(lost("2024-03-13T00:00:00Z"));
+}
+
 TEST_F(PodImpactTest, OtherPolicies) {
   Json document = bind_policy();
   document["version"] = 2;
@@ -405,6 +441,29 @@ TEST_F(PodImpactTest, MorePodsThanARecordNames_AreCounted) {
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].record.detail["count"], kMaxPodsNamed + 1);
   EXPECT_EQ(events[0].record.detail["pods"].size(), kMaxPodsNamed);
+}
+
+TEST_F(PodImpactTest, PodsAreNotedUpToTheLimit_AndNotOnePast) {
+  storage::PodRow row = pod_row().value();
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+    for (const char* const uid : {"uid-2", "uid-3"}) {
+      row.uid = uid;
+      ASSAY_TRY(transaction.put_pod(row));
+    }
+    return {};
+  }));
+  revoke(publisher_);
+  storage::EventQuery query;
+  query.type = std::string(event::kPodsAffected);
+  const auto newest = [&] {
+    return store_->snapshot().value()->events(query).value().items.back().record.detail;
+  };
+  EXPECT_EQ(note_affected(*services_, 3).value(), 3U);
+  EXPECT_EQ(newest()["examined"], 3);
+  EXPECT_EQ(newest()["complete"], true);
+  EXPECT_EQ(note_affected(*services_, 2).value(), 2U);
+  EXPECT_EQ(newest()["examined"], 2);
+  EXPECT_EQ(newest()["complete"], false);
 }
 
 }  // namespace

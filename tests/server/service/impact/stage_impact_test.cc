@@ -75,6 +75,49 @@ TEST_F(StageImpact, LostStatus_OfAStatement) {
   expect_no_change({.tcb_status_lost = {"OutOfDate"}});
 }
 
+// The simulated platform is at the level of 2024-11-13.
+TEST_F(StageImpact, LostLevel_OfAStepOfTheLineage) {
+  const std::string fmspc = hex_encode(platform().platform.fmspc);
+  const auto lost = [](const std::string& platform, const char* date) {
+    return Hypothesis{.tcb_levels_lost = {{platform, parse_rfc3339(date).value()}}};
+  };
+  ASSERT_TRUE(attest(train()));
+  require_attested_training();
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied(lost(fmspc, "2024-11-13T00:00:00Z"), "stage-evidence-rejected");
+  expect_denied(lost(fmspc, "2025-11-13T00:00:00Z"), "stage-evidence-rejected");
+  expect_no_change(lost(fmspc, "2024-11-12T23:59:59Z"));
+  expect_no_change(lost("ffffffffffff", "2024-11-13T00:00:00Z"));
+  expect_no_change({.reject_advisories = {"INTEL-SA-00001"}});
+}
+
+TEST_F(StageImpact, LostLevel_OfAStatement) {
+  const std::string fmspc = hex_encode(platform().platform.fmspc);
+  ASSERT_TRUE(attest(train()));
+  require_training({{"anchors", {anchor().text()}}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  const Timestamp date = parse_rfc3339("2024-11-13T00:00:00Z").value();
+  expect_denied({.tcb_levels_lost = {{fmspc, date}}}, "stage-evidence-rejected");
+  expect_no_change({.tcb_levels_lost = {{fmspc, date - std::chrono::hours(24)}}});
+}
+
+TEST_F(StageImpact, RejectedAdvisory) {
+  Appraisal lenient = simulator_appraisal();
+  lenient.stage = "train";
+  lenient.policy["accept_tcb_status"] = {"UpToDate", "SWHardeningNeeded"};
+  ASSERT_TRUE(change_trust({PutAppraisal{lenient}}));
+  ASSERT_TRUE(attest(train(), [](attestation::tdx::SimulationSpec& spec) {
+    for (Json& level : spec.tcb_info["tcbLevels"]) {
+      level["tcbStatus"] = "SWHardeningNeeded";
+      level["advisoryIDs"] = {"INTEL-SA-00837"};
+    }
+  }));
+  require_attested_training();
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.reject_advisories = {"INTEL-SA-00837"}}, "stage-evidence-rejected");
+  expect_no_change({.reject_advisories = {"INTEL-SA-00838"}});
+}
+
 // The key that signed the statement is the one that evidence shows to be held.
 TEST_F(StageImpact, RevokedKey_TakesItsEvidence) {
   const TestKey helper = make_key(KeyPurpose::kSigner, "hugo", {role("train")});

@@ -399,6 +399,28 @@ TEST_F(LineageService, ReadDown_FindsTheModel) {
   EXPECT_EQ(view.nodes[1].digests, std::vector<std::string>{id_of(model_).text()});
 }
 
+// A wide statement has for each digest of its subjects an edge for each of its inputs, and one.
+TEST_F(LineageService, MadeFrom_EndsAtItsLimitOnEdges) {
+  Lifecycle wide;
+  wide.stage = "train";
+  wide.inputs.push_back({"base-model", corpus_.name, subject_of(corpus_).digest});
+  while (wide.inputs.size() < 100) {
+    const std::string name = "part-" + std::to_string(wide.inputs.size());
+    wide.inputs.push_back({"adapter", name, {{"sha256", sha256(as_bytes(name)).hex()}}});
+  }
+  accept(statement_envelope(to_statement(wide, {subject_of(secret_)}).value(), {&trainer_}));
+  const auto made = [&](std::size_t edges) {
+    return made_from_lineage(*store_->snapshot().value(), id_of(corpus_).text(), always_,
+                             {.edges = edges})
+        .value();
+  };
+  const std::size_t edges =
+      (1 + 99 + subject_of(corpus_).digest.size()) * subject_of(secret_).digest.size();
+  EXPECT_EQ(made(edges)->reached(), std::vector<std::string>());
+  EXPECT_TRUE(made(edges)->mentions(id_of(secret_).text()));
+  EXPECT_EQ(made(edges - 1)->reached(), std::vector<std::string>{"edges"});
+}
+
 TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   Manifest built = manifest("built", "acme/built");
   Statement provenance{{subject_of(built)},
