@@ -8,13 +8,17 @@ Usage: bench/gpu_instance.py --bin DIR [--gib N] [--parts NAMES] [--json FILE] .
 Parts, in this order:
   plain         a plain buffer hashed and read by gpu_hash_device_bench, before the weights are there
   verification  registration, a job, full passes: rates, bytes copied, memory that the node agent uses
+  untagged      full passes that make no tags, as --watch-check sha256 has them
   flips         bytes changed on the device while a decode loop runs: time to the denied decision
   release       time until the node agent has let go of all pieces
   watch         both loads alone, watched and alone again, the whole model every 2 s in 9 slices
   hints         the same with hints of the serving process, saturated and with idle time (--hints)
   sweep         other periods and numbers of slices, as many as the time allows
+  replaced      exports of one piece become those of another allocation: time to the denied decision (models
+                of few pieces alone: 16 of them are drawn in a period)
   death         time from the death of the serving process until its memory is free
-With --gpus 2: one process for each GPU, ranks of one instance, against one of them alone; nothing else.
+With --gpus 2: one process for each GPU, ranks of one instance, against one of them alone; then the second
+claims that its memory lies on the first GPU, and what comes of it is written down. Nothing else.
 
 A part that fails is written into the JSON as such, and the next one runs; so is one that the time left
 (--budget) does not allow. `--manifest PREFIX` keeps the manifests for the next run with the same --gib.
@@ -42,9 +46,12 @@ PLAN = figures.PLAN
 # Of the sweep: period in seconds and slices, most telling first.
 SWEEP = [(2.0, 1), (2.0, 25), (2.0, 8), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
 IDLE = 0.05  # of the time, in the runs with idle time
-PARTS = ("plain", "verification", "flips", "release", "watch", "hints", "sweep", "death")
+PARTS = ("plain", "verification", "untagged", "flips", "release", "watch", "hints", "sweep", "replaced", "death")
 LINGER = 11  # seconds: the agent's own engine ends when it was not used for 10 (worker/engine_on_demand.h)
 FLIP_GRACE = 0.5  # seconds beyond the period until the decision is a denial
+DRAWN = 16  # pieces of a period
+MAX_REPLACED = 40  # periods that finding a replaced piece may take on average
+HOST_MIB = 512  # of the node agent, beyond OpenCL
 
 
 def plain(run):
@@ -68,15 +75,11 @@ def plain(run):
 
 
 def add_verification(report, bytes_, found):
-    plain_gbps = report.json["parts"].get("plain", {}).get("sha256_gbps")
     report.add("registration", found["registration"]["seconds"], "s", pieces=found["registration"]["pieces"])
     report.add("job, from its start to its report", found["job_seconds"], "s", bytes=bytes_)
     times = {part: [one[f"{part}_seconds"] for one in found["hashed"]] for part in ("exports", "imports", "hashing")}
     if found["hashed"]:
-        rate = bytes_ / min(times["hashing"]) / 1e9
-        report.add("full pass, all bytes hashed in place", round(rate, 2), "GB/s", seconds=times["hashing"])
-        if plain_gbps:
-            report.add("a plain buffer against it", round(plain_gbps / rate, 3), "x", 1.1)
+        add_pass(report, bytes_, "a full pass in place, with tags", found["hashed"])
     if found["passes"]:
         report.add("full pass with exports and imports", round(min(one["seconds"] for one in found["passes"]), 3),
                    "s", **times)
@@ -84,7 +87,16 @@ def add_verification(report, bytes_, found):
     report.add("bytes copied", copied, "B", 0, staged=found["memory"]["staged"])
     if found["agent_device_mib"]:
         report.add("device memory of the node agent", found["agent_device_mib"], "MiB", 614)
-    report.add("host memory of the node agent", found["agent_mib"], "MiB")
+    report.add("host memory of the node agent with its readers", found["agent_mib"], "MiB", HOST_MIB)
+
+
+def add_pass(report, bytes_, name, hashed):
+    """The fastest full pass against a plain buffer."""
+    plain_gbps = report.json["parts"].get("plain", {}).get("sha256_gbps")
+    rate = bytes_ / min(one["hashing_seconds"] for one in hashed) / 1e9
+    report.add(name, round(rate, 2), "GB/s", seconds=[one["hashing_seconds"] for one in hashed])
+    if plain_gbps:
+        report.add(f"a plain buffer against {name}", round(plain_gbps / rate, 3), "x", 1.1)
 
 
 class Run:
@@ -117,10 +129,10 @@ class Run:
         return self.owner.ask("loop", 120 + 4 * seconds, load=load, seconds=seconds, hints=hints, **how)
 
     def alone(self):
-        return {load: self.loop(load) for load in LOADS}
+        return {load: self.loop(load) for load in self.options.loads}
 
     def idle_alone(self):
-        return {load: self.loop(load, hints=True, idle=True) for load in LOADS}
+        return {load: self.loop(load, hints=True, idle=True) for load in self.options.loads}
 
     # Parts.
 
@@ -143,6 +155,18 @@ class Run:
             self.owner.ask("close")
         add_verification(self.report, self.bytes, found)
         return found
+
+    def untagged(self):
+        """Jobs and `verify_now` hash all bytes with SHA-256 alone."""
+        with self.site.agent(check="sha256") as agent:
+            self.owner.ask("register", artifact=self.artifact)
+            self.site.verified(self.artifact)
+            for _ in range(3):
+                self.owner.ask("verify", 120)
+            hashed = site.passes(agent)
+            self.owner.ask("close")
+        add_pass(self.report, self.bytes, "a full pass in place, without tags", hashed)
+        return {"hashed": hashed}
 
     def flips(self):
         draw, cases = random.Random(7), []
@@ -210,7 +234,7 @@ class Run:
         hinted = self.report.part("hints", self.hinted, 4 * self.seconds() + 60) if self.options.hints else None
         idle += [self.idle_alone()] if hinted else []
         after = self.last_alone = self.alone()
-        for load in LOADS:
+        for load in self.options.loads:
             around = [before[load], after[load]]
             figures.add_watch(self.report, self.bytes, watched[load], around, load, *PLAN)
             if hinted:
@@ -228,7 +252,7 @@ class Run:
         for name, idle in (("saturated", False), ("idle", True)):
             with self.watched(*PLAN, hints=True):
                 time.sleep(1)
-                found[name] = {load: self.loop(load, hints=True, idle=idle) for load in LOADS}
+                found[name] = {load: self.loop(load, hints=True, idle=idle) for load in self.options.loads}
         return found
 
     def sweep(self):
@@ -249,7 +273,7 @@ class Run:
             after = self.alone()
             for plan, found in pair.items():
                 done.append(plan)
-                for load in LOADS:
+                for load in self.options.loads:
                     figures.add_watch(self.report, self.bytes, found[load], [before[load], after[load]], load, *plan)
             before = after
         return {"done": done, "left_out": [plan for plan in plans if plan not in done]}
@@ -260,8 +284,23 @@ class Run:
             return self.alone()
 
     def seconds(self):
-        """About how long both loads take once."""
-        return 2 * (self.options.seconds + 1.5)
+        """About how long all loads take once."""
+        return len(self.options.loads) * (self.options.seconds + 1.5)
+
+    def replaced(self):
+        """A piece is replaced, and the package does not look: drawing pieces at random finds it."""
+        period, slices = PLAN
+        with self.watched(period, slices):
+            pieces = self.owner.ask("exports")["pieces"]
+            periods = pieces / DRAWN
+            if periods > MAX_REPLACED:
+                raise Failed(f"{pieces} pieces: it would take {periods * period:.0f} s on average")
+            found = self.owner.ask("replace", number=pieces // 2)
+            denied, reasons = self.site.wait_for(self.artifact, False, limit=20 * periods * period)
+        seconds = round(denied - found["at"], 3)
+        self.report.add(f"one of {pieces} pieces replaced, until the denied decision", seconds, "s",
+                        average_seconds=round(periods * period, 1), reasons=reasons)
+        return {"seconds": seconds, "reasons": reasons, **found}
 
     def death(self):
         """The serving process is killed while it is watched; its memory is free when nobody imports it."""
@@ -346,6 +385,22 @@ def ranks(report, place, owners, artifacts):
     return found
 
 
+def false_device(place, owners, artifacts):
+    """The first rank's tensors, on the first GPU, registered as memory of the second: what a job says."""
+    with place.agent() as agent:
+        owners[1].ask("register", artifact=artifacts[0], rank=0)
+        second = owners[1].ask("claimed")["device"]
+        owners[1].ask("close")
+        try:
+            owners[0].ask("register", artifact=artifacts[0], rank=0, device=second)
+            job = place.job(artifacts[0])
+            found = {"result": job["result"], "detail": job["detail"]}
+        except Failed as error:
+            found = {"result": "refused", "detail": str(error)}
+        found["events"] = [event for event in agent.events if "failed" in event.get("event", "")]
+    return found
+
+
 def hashing(check):
     """Seconds that the slowest of the devices hashed. They do so at the same time, each on its own."""
     return max((one["hashing_seconds"] for one in check["hashed"]), default=None)
@@ -392,7 +447,10 @@ def measure_ranks(options, report, place):
         report.json["machine"] = f"{options.gpus} x {owners[0].found['device']}, {cores()} cores"
         report.json["bytes"], report.json["driver"] = sum(one.found["bytes"] for one in owners), Gpu().driver()
         artifacts = report.part("manifest", lambda: place.publish(owners))
-        return bool(artifacts and report.part("ranks", lambda: ranks(report, place, owners, artifacts)))
+        good = bool(artifacts and report.part("ranks", lambda: ranks(report, place, owners, artifacts)))
+        if good:
+            report.part("false device", lambda: false_device(place, owners, artifacts))
+        return good
     finally:
         for owner in owners:
             owner.end()
@@ -402,13 +460,21 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
-def parts_of(text):
-    """The parts of this list; argparse shows the error when one has no such name."""
-    parts = tuple(text.split(","))
-    unknown = [part for part in parts if part not in PARTS]
+def some_of(known, text):
+    """The names of this list; argparse shows the error when there is no such name."""
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"no such part: {', '.join(map(repr, unknown))}; there are {', '.join(PARTS)}")
-    return parts
+        raise argparse.ArgumentTypeError(f"{', '.join(map(repr, unknown))}: there are {', '.join(known)}")
+    return names
+
+
+def parts_of(text):
+    return some_of(PARTS, text)
+
+
+def loads_of(text):
+    return some_of(LOADS, text)
 
 
 def parse():
@@ -417,6 +483,7 @@ def parse():
     parser.add_argument("--gib", type=float, default=100, help="of weights on each GPU")
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--parts", type=parts_of, default=PARTS, help="names, separated by commas (default: all)")
+    parser.add_argument("--loads", type=loads_of, default=LOADS, help="names, separated by commas (default: both)")
     parser.add_argument("--seconds", type=float, default=20, help="of each run of a load")
     parser.add_argument("--budget", type=float, default=470, help="seconds that the whole run may take, about")
     parser.add_argument("--plans", help="of the sweep, such as 2x1,4x25: seconds of the period x slices")

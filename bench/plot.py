@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Draws sweeps as SVG: of gpu_hash_device_bench the rate against x, the limit as a dashed line; of
-gpu_instance.py what a load loses to the watch against the number of slices, a line for each period; of
-policies.py what an evaluation takes against what grows, both on logarithmic scales, limits as dashed lines.
+gpu_instance.py what a load loses to the watch against the number of slices, a line for each period, and
+dotted what is asked of the default period; of policies.py what an evaluation takes against what grows, both on logarithmic scales, limits as dashed lines.
 
 Usage: plot.py FIGURES.json... OUT_PREFIX      several files of gpu_instance.py make one plot
 """
 import json
 import math
+import pathlib
 import statistics
 import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
+
+from instance import figures  # noqa: E402
 
 AXES = {"chunk_size": "chunk size, bytes", "object_size": "size of one object, bytes",
         "objects": "objects in 1 GB", "devices": "GPUs"}
@@ -91,7 +96,9 @@ def watch_lines(rows, key):
 def draw_watch(measure, rows, machine):
     key, what = WATCH[measure]
     lines = watch_lines(rows, key)
-    values = [value for points in lines.values() for _, value in points]
+    bars = {load: figures.BARS[load][list(WATCH).index(measure)] for load, period in lines
+            if period == figures.PLAN[0]}
+    values = [value for points in lines.values() for _, value in points] + list(bars.values())
     slices = sorted({x for points in lines.values() for x, _ in points})
     bottom = min(0, *values) if measure == "lost" else min(1, *values)
     top = max(values) + 0.1 * (max(values) - bottom)
@@ -109,6 +116,10 @@ def draw_watch(measure, rows, machine):
         for x, y in points:
             chart.dot(x, y, colour)
         chart.legend(at, f"{load}, {period:g} s", style)
+    for at, (load, bar) in enumerate(bars.items(), len(lines)):
+        style = f'stroke="#777" stroke-width="{1 + (load == "products")}" stroke-dasharray="1 4"'
+        chart.line([(slices[0], bar), (slices[-1], bar)], style)
+        chart.legend(at, f"asked: {load}", style)
     if measure == "lost":
         for period in periods:
             floor = next(row["floor_percent"] for row in rows if row["period"] == period)

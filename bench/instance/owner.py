@@ -9,6 +9,7 @@ commands between the two are done between two steps.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -153,11 +154,15 @@ class Owner:
             done = os.pwrite(fd, rest, offset)
             rest, offset = rest[done:], offset + done
 
-    def register(self, artifact, hints=False, rank=0, world=1):
-        """Registers as this rank; with `hints`, loops that ask for them write into the registration's page."""
+    def register(self, artifact, hints=False, rank=0, world=1, device=None):
+        """Registers as this rank; with `hints`, loops that ask for them write into the registration's page.
+
+        `device`: another device than the memory lies on, which the registration then claims.
+        """
         start = time.monotonic()
-        self.registration = self.assay.register(self.model, artifact=artifact, socket=self.options.socket,
-                                                rank=rank, world=world)
+        with self._claiming(device) if device else contextlib.nullcontext():
+            self.registration = self.assay.register(self.model, artifact=artifact, socket=self.options.socket,
+                                                    rank=rank, world=world)
         seconds = time.monotonic() - start
         self.hints = Told(self.registration.hints, self.registration.yield_slice) if hints else loads.NoHints()
         self.timed = Exports(self.registration._link)
@@ -165,6 +170,41 @@ class Owner:
         for piece in self.registration._link._plan.pieces:
             kinds[piece.kind] = kinds.get(piece.kind, 0) + 1
         return {"seconds": round(seconds, 3), "pieces": kinds}
+
+    @contextlib.contextmanager
+    def _claiming(self, device):
+        layout = sys.modules["assay._layout"]
+        build = layout.build
+
+        def lying(*arguments):
+            plan = build(*arguments)
+            plan.device = device
+            return plan
+
+        layout.build = lying
+        try:
+            yield
+        finally:
+            layout.build = build
+
+    def claimed(self):
+        """The device that the registration names."""
+        return {"device": self.registration._link._plan.device}
+
+    def replace(self, number):
+        """From now on, exports of a piece are of another allocation of its size; the time before that.
+
+        What the package itself compares would show it at once, so that is off for this piece.
+        """
+        piece = self.registration._link._plan.pieces[number]
+        other = self.torch.zeros(piece.size, dtype=self.torch.uint8, device=self.options.device)
+        self._sync()
+        driver, at = piece._driver, time.time()
+        start, size = driver.address_range(other.data_ptr())
+        handle = driver.retain(start)
+        piece.check, piece.export = (lambda maps: True), (lambda maps: driver.export(handle))
+        self.replaced = other
+        return {"at": at, "bytes": [piece.size, size]}
 
     def verify(self):
         self.timed.clear()
@@ -176,7 +216,7 @@ class Owner:
         found = self.timed.summary()
         if clear:
             self.timed.clear()
-        return {"pass": found}
+        return {"pass": found, "pieces": len(self.registration._link._plan.pieces)}
 
     def release(self):
         pieces = len(self.registration._link._plan.pieces)

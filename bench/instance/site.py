@@ -167,10 +167,11 @@ class Site:
     # The node agent.
 
     @contextlib.contextmanager
-    def agent(self, period=2.0, slices=8):
-        """`assay worker run` with this plan."""
+    def agent(self, period=2.0, slices=8, check="tags"):
+        """`assay worker run` with this plan and --watch-check."""
         options = ["--register-socket", str(self.socket), "--register-uid", str(os.getuid()), "--watch-period",
-                   f"{round(1000 * period)}ms", "--watch-slices", str(slices), "--watch-full", "1h"]
+                   f"{round(1000 * period)}ms", "--watch-slices", str(slices), "--watch-full", "1h",
+                   "--watch-check", check]
         device = self.options.agent_device
         with self.service.worker(device=device, options=options) as worker:
             worker.wait("enrolled")

@@ -177,9 +177,10 @@ class Figures(unittest.TestCase):
 
     def test_parts_are_those_that_there_are(self):
         self.assertEqual(gpu_instance.parts_of("plain,death"), ("plain", "death"))
+        self.assertEqual(gpu_instance.loads_of("decode"), ("decode",))
         for wrong in ("plain,flip", "", "plain,", "Plain", "plain, watch"):
             with self.subTest(wrong=wrong):
-                with self.assertRaisesRegex(argparse.ArgumentTypeError, "no such part"):
+                with self.assertRaisesRegex(argparse.ArgumentTypeError, "there are plain"):
                     gpu_instance.parts_of(wrong)
 
     def test_ranges_in_findings_are_read(self):
@@ -202,7 +203,8 @@ class Figures(unittest.TestCase):
         arguments, sys.argv = sys.argv, ["plot.py", str(self.file), str(self.file), str(self.folder / "p")]
         self.addCleanup(setattr, sys, "argv", arguments)
         plot.main()
-        for name, lines in (("lost", 6), ("p99", 4)):  # a line for each load and period, and two floors
+        # A line for each load and period, for what is asked of each load, and two floors.
+        for name, lines in (("lost", 8), ("p99", 6)):
             tree = xml.etree.ElementTree.parse(self.folder / f"p-watch-{name}.svg")
             found = tree.findall("{http://www.w3.org/2000/svg}polyline")
             self.assertEqual(len(found), lines)
