@@ -296,7 +296,10 @@ class Run:
             if periods > MAX_REPLACED:
                 raise Failed(f"{pieces} pieces: it would take {periods * period:.0f} s on average")
             found = self.owner.ask("replace", number=pieces // 2)
-            denied, reasons = self.site.wait_for(self.artifact, False, limit=20 * periods * period)
+            try:
+                denied, reasons = self.site.wait_for(self.artifact, False, limit=6 * periods * period)
+            except Failed as error:
+                raise Failed(f"{error}; {found}; {self.owner.ask('replacements')}") from None
         seconds = round(denied - found["at"], 3)
         self.report.add(f"one of {pieces} pieces replaced, until the denied decision", seconds, "s",
                         average_seconds=round(periods * period, 1), reasons=reasons)

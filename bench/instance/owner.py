@@ -202,9 +202,18 @@ class Owner:
         driver, at = piece._driver, time.time()
         start, size = driver.address_range(other.data_ptr())
         handle = driver.retain(start)
-        piece.check, piece.export = (lambda maps: True), (lambda maps: driver.export(handle))
-        self.replaced = other
+        self.replaced, self.given = other, 0
+
+        def export(maps):
+            self.given += 1
+            return driver.export(handle)
+
+        piece.check, piece.export = (lambda maps: True), export
         return {"at": at, "bytes": [piece.size, size]}
+
+    def replacements(self):
+        """How often the other allocation was exported."""
+        return {"given": self.given, "state": self.registration.state}
 
     def verify(self):
         self.timed.clear()

@@ -11,9 +11,9 @@
 namespace assay::cli {
 namespace {
 
-// Less than by default: what is served needs the memory of the device. With more, a reader of an H200
-// would take more than 0.6 GiB; with less, a full pass is slower (bench/results/README.md).
-constexpr std::uint64_t kBatchBytes = std::uint64_t{28} << 20;
+// Less than by default: what is served needs the memory of the device, and a full pass gets no faster
+// with more (bench/results/README.md).
+constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
   client::protect_process();

@@ -40,8 +40,9 @@ struct Batches {
   std::uint64_t kept;   // bytes of a buffer that is kept for the next call
 };
 
-// Batches of tags alone are few and large: one, where that is enough for all of the call, or else
-// in two queues. Each ends with kernels that use a part of the device only.
+// Batches end with kernels that use a part of the device only. So those of tags alone are few and
+// large: one, where that is enough for all of the call, or else in two queues. Without tags, more
+// chunks fit into the same memory.
 Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
                    const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
   const std::uint64_t chunk_size = request.parameters.chunk_size;
@@ -59,6 +60,11 @@ Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
         return {static_cast<std::uint32_t>(std::min(chunks, possible)), queues, all / queues};
       }
     }
+  }
+  if (work == ResidentWork::kHash) {
+    const std::uint64_t possible = batch_bytes / digest_size(request.parameters.hash);
+    return {std::max(static_cast<std::uint32_t>(std::min(possible, kMostSlots)), slots),
+            kBatchQueues, batch_bytes};
   }
   return {slots, kBatchQueues, batch_bytes};
 }
@@ -354,8 +360,14 @@ class Resident {
       BatchScratch& scratch = scratch_.queues[next % queues_];
       ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session_));
       if (next < queues_) {
-        ASSAY_TRY(next == 0 ? memory.acquire(queue) : memory.join(queue));
         queues.push_back(queue);
+      }
+      if (next == 0) {
+        ASSAY_TRY(memory.acquire(queue, scratch_.places[0].batch()));
+      } else if (next == 1) {
+        ASSAY_TRY(memory.acquire_rest(queue));
+      } else if (next <= queues_) {  // the other queues, once
+        ASSAY_TRY(memory.join(queue));
       }
       std::optional<BatchRun>& run = runs[next % ahead];
       run.emplace(session_, kernels_, scratch, scratch_.places[next % ahead], queue, request_,

@@ -179,17 +179,27 @@ Status InstanceCheck::hash_slices() {
   const auto begin = std::ranges::find(slices_, Reach::kResident, &Slice::reach);
   const auto end = std::ranges::find_if(
       begin, slices_.end(), [](const Slice& slice) { return slice.reach != Reach::kResident; });
-  bool together = false;
-  if (tags_ && begin != end) {
-    ASSAY_ASSIGN(together, hash_tagged({begin, end}));
-  }
-  for (auto slice = slices_.begin(); slice != slices_.end(); ++slice) {
-    bool done = together && slice->keyed != nullptr;
-    if (!done && tags_ && slice->reach == Reach::kResident) {
-      ASSAY_ASSIGN(done, hash_tagged({slice, slice + 1}));
+  ASSAY_TRY(hash_resident({begin, end}));
+  for (const Slice& slice : slices_) {
+    if (slice.reach != Reach::kResident) {
+      ASSAY_TRY(hash_plain({&slice, 1}));
     }
-    if (!done) {
-      ASSAY_TRY(hash_plain(*slice));
+  }
+  return {};
+}
+
+Status InstanceCheck::hash_resident(std::span<Slice> slices) {
+  if (slices.empty() || !tags_) {
+    return hash_plain(slices);
+  }
+  ASSAY_ASSIGN(const bool together, hash_tagged(slices));
+  if (together) {
+    return {};
+  }
+  for (Slice& slice : slices) {
+    ASSAY_ASSIGN(const bool tagged, hash_tagged({&slice, 1}));
+    if (!tagged) {
+      ASSAY_TRY(hash_plain({&slice, 1}));
     }
   }
   return {};
@@ -223,10 +233,17 @@ Result<bool> InstanceCheck::hash_tagged(std::span<Slice> slices) {
   return true;
 }
 
-Status InstanceCheck::hash_plain(const Slice& slice) {
-  ASSAY_ASSIGN(const std::vector<ObjectDigests> found, digests(slice.reach, slice.tensors, 0));
-  for (std::size_t i = 0; i < slice.tensors.size(); ++i) {
-    roots_[slice.tensors[i]] = found.at(i).root;
+Status InstanceCheck::hash_plain(std::span<const Slice> slices) {
+  std::vector<std::size_t> numbers;
+  for (const Slice& slice : slices) {
+    numbers.insert(numbers.end(), slice.tensors.begin(), slice.tensors.end());
+  }
+  if (numbers.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(const std::vector<ObjectDigests> found, digests(slices.front().reach, numbers, 0));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    roots_[numbers[i]] = found.at(i).root;
   }
   return {};
 }

@@ -76,10 +76,12 @@ class InstanceCheck final : public MemoryCheck {
   [[nodiscard]] Status plan(unsigned slices);
   [[nodiscard]] Status full_pass(ExportTime* exports);
   [[nodiscard]] Status hash_slices();
-  // Hashes these slices, which are resident, in one call, so that the device never waits for the
-  // next one. Returns false when tags cannot begin where one of the tensors begins.
+  // In one call where that is possible, so that the device never waits for the next one.
+  [[nodiscard]] Status hash_resident(std::span<Slice> slices);
+  // Hash these slices, which are of one reach, in one call. hash_tagged() is for resident ones, and
+  // returns false when tags cannot begin where one of the tensors begins.
   [[nodiscard]] Result<bool> hash_tagged(std::span<Slice> slices);
-  [[nodiscard]] Status hash_plain(const Slice& slice);
+  [[nodiscard]] Status hash_plain(std::span<const Slice> slices);
   [[nodiscard]] gpu_hash::HashRequest request(std::uint64_t span = 0) const;
   [[nodiscard]] const InstanceTensor& tensor(std::size_t number) const;
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> digests(
