@@ -25,6 +25,15 @@ constexpr std::string_view kSecureBootName{"S\0e\0c\0u\0r\0e\0B\0o\0o\0t\0", 20}
 constexpr auto kCommandLinePrefixes =
     std::to_array<std::string_view>({"kernel_cmdline: ", "grub_kernel_cmdline "});
 
+// What GRUB of Red Hat's branch writes beside the digest of a file.
+constexpr std::string_view kGrubKernel = "grub_linuxefi Kernel";
+constexpr std::string_view kGrubInitrd = "grub_linuxefi Initrd";
+
+// Sections of a unified kernel image that are read here (UAPI.5, "Unified Kernel Image").
+constexpr std::string_view kLinuxSection = ".linux";
+constexpr std::string_view kCommandLineSection = ".cmdline";
+constexpr std::string_view kInitrdSection = ".initrd";
+
 // Tags of the EFI stub of Linux (drivers/firmware/efi/libstub/efistub.h).
 constexpr std::uint32_t kTagInitrd = 0x8f3b22ec;
 constexpr std::uint32_t kTagLoadOptions = 0x8f3b22ed;
@@ -84,12 +93,83 @@ std::optional<std::string> command_line_of(const LoggedEvent& event) {
 // TCG_PCClientTaggedEvent: id, size, data.
 std::optional<std::uint32_t> tag_of(const LoggedEvent& event) { return Cursor(event.data).u32(); }
 
-void read_boot_loader_event(const LoggedEvent& event, BootFacts& facts) {
-  if (event.type == kEvIpl) {
-    if (auto line = command_line_of(event)) {
-      add(facts.command_lines, std::move(*line));
+// The text of an event up to its NUL, which must be there: GRUB writes a byte more than it has.
+std::optional<std::string_view> text_of(const LoggedEvent& event) {
+  const std::string_view data = as_text(event.data);
+  const std::size_t end = data.find('\0');
+  return end == std::string_view::npos ? std::nullopt : std::optional(data.substr(0, end));
+}
+
+// The name of a section, which the stub of systemd writes as UTF-16LE with its end; empty: no name
+// that is read here.
+std::string_view section_of(const LoggedEvent& event) {
+  if (event.type != kEvIpl) {
+    return {};
+  }
+  for (const std::string_view name : {kLinuxSection, kCommandLineSection, kInitrdSection}) {
+    std::string wide;
+    for (const char letter : name) {
+      wide += {letter, '\0'};
     }
-  } else if (event.type == kEvEventTag) {
+    wide.append(2, '\0');
+    if (as_text(event.data) == wide) {
+      return name;
+    }
+  }
+  return {};
+}
+
+// Reads the events of RTMR2 in their order.
+class BootLoaderReader {
+ public:
+  void read(const LoggedEvent& event, BootFacts& facts) {
+    const std::string_view named = std::exchange(named_, {});
+    const std::string_view section = section_of(event);
+    if (!section.empty() && section == named) {
+      add_section(section, event, facts);
+    } else if (!section.empty() && is_hash_of(event, as_bytes(std::string(section) + '\0'))) {
+      named_ = section;
+    } else if (event.type == kEvIpl) {
+      add_text(event, facts);
+    } else if (event.type == kEvEventTag) {
+      add_tagged(event, facts);
+    }
+  }
+
+ private:
+  // The stub of systemd extends the name of a section, and then the section itself.
+  static void add_section(std::string_view section, const LoggedEvent& event, BootFacts& facts) {
+    add(section == kLinuxSection         ? facts.kernels
+        : section == kCommandLineSection ? facts.load_options
+                                         : facts.initrds,
+        event.digest);
+  }
+
+  void add_text(const LoggedEvent& event, BootFacts& facts) {
+    const auto text = text_of(event);
+    if (text == kGrubKernel) {
+      add(facts.kernels, event.digest);
+    } else if (text == kGrubInitrd) {
+      add(facts.initrds, event.digest);
+    } else if (auto line = command_line_of(event)) {
+      add_file_of(*line, facts);
+      add(facts.command_lines, std::move(*line));
+    } else if (text) {
+      file_ = &event;
+    }
+  }
+
+  // GRUB writes the name of each file that it reads, and a command line begins with the name of the
+  // kernel, which is read just before.
+  void add_file_of(std::string_view command_line, BootFacts& facts) {
+    const LoggedEvent* file = std::exchange(file_, nullptr);
+    if (file != nullptr && !command_line.empty() &&
+        text_of(*file) == command_line.substr(0, command_line.find(' '))) {
+      add(facts.kernels, file->digest);
+    }
+  }
+
+  static void add_tagged(const LoggedEvent& event, BootFacts& facts) {
     const auto tag = tag_of(event);
     if (tag == kTagInitrd) {
       add(facts.initrds, event.digest);
@@ -97,7 +177,10 @@ void read_boot_loader_event(const LoggedEvent& event, BootFacts& facts) {
       add(facts.load_options, event.digest);
     }
   }
-}
+
+  std::string_view named_;             // the section whose name the event before this one extends
+  const LoggedEvent* file_ = nullptr;  // the last text that is none of the others
+};
 
 // UEFI_VARIABLE_DATA of SecureBoot with this value; empty: a variable that is not there.
 Measurement digest_of_secure_boot(ByteView value) {
@@ -193,6 +276,7 @@ Registers replay(const std::vector<LoggedEvent>& events) {
 
 BootFacts boot_facts(const std::vector<LoggedEvent>& events) {
   BootFacts facts;
+  BootLoaderReader boot_loader;
   for (const LoggedEvent& event : events) {
     if (event.index == kIndexOfRtmr0 && event.type == kEvEfiVariableDriverConfig) {
       if (const auto on = secure_boot_of(event)) {
@@ -201,7 +285,7 @@ BootFacts boot_facts(const std::vector<LoggedEvent>& events) {
     } else if (event.index == kIndexOfRtmr1 && event.type == kEvEfiBootServicesApplication) {
       add(facts.applications, event.digest);
     } else if (event.index == kIndexOfRtmr2) {
-      read_boot_loader_event(event, facts);
+      boot_loader.read(event, facts);
     }
   }
   return facts;
@@ -255,6 +339,7 @@ Json to_json(const ReplayedLog& log) {
       {"rtmr3", log.explains_rtmr3 ? "replayed" : "unexplained"},
       {"secure_boot", log.measured.secure_boot ? Json(*log.measured.secure_boot) : Json(nullptr)},
       {"applications", digests(boot.applications)},
+      {"kernels", digests(boot.kernels)},
       {"command_lines", texts(boot.command_lines)},
       {"load_options", digests(boot.load_options)},
       {"initrds", digests(boot.initrds)},

@@ -41,11 +41,15 @@ struct BootFacts {
   // Authenticode digests of the images that the firmware started, in order: boot loaders, and the
   // kernel where the firmware starts it. From RTMR1.
   std::optional<std::vector<Measurement>> applications{std::in_place};
+  // Files that a boot loader said to be kernels when it measured them into RTMR2: GRUB, and the
+  // stub of systemd for the section .linux of a unified kernel image.
+  std::optional<std::vector<Measurement>> kernels{std::in_place};
   // Command lines of kernels that a boot loader measured into RTMR2 as text.
   std::optional<std::vector<std::string>> command_lines{std::in_place};
-  // Digests of command lines and initial RAM disks that the kernel's EFI stub measured into RTMR2.
-  // The digests of command lines are of UTF-16 text.
+  // Digests of command lines whose text is not in the log: of UTF-16 text by the kernel's EFI stub,
+  // of the section .cmdline by the stub of systemd. From RTMR2.
   std::optional<std::vector<Measurement>> load_options{std::in_place};
+  // Initial RAM disks that the kernel's EFI stub, GRUB or the stub of systemd measured into RTMR2.
   std::optional<std::vector<Measurement>> initrds{std::in_place};
 };
 [[nodiscard]] BootFacts boot_facts(const std::vector<LoggedEvent>& events);
@@ -68,8 +72,9 @@ struct ReplayedLog {
 [[nodiscard]] Checked<ReplayedLog> check_event_log(ByteView log, const TdReport& report,
                                                    bool with_rtmr3);
 
-// Returns {"digest","events","rtmr3","secure_boot","applications","command_lines","load_options",
-// "initrds","measured"}. "rtmr3" is "replayed" or "unexplained"; what is not known is null.
+// Returns {"digest","events","rtmr3","secure_boot","applications","kernels","command_lines",
+// "load_options","initrds","measured"}. "rtmr3" is "replayed" or "unexplained"; what is not known
+// is null.
 [[nodiscard]] Json to_json(const ReplayedLog& log);
 
 }  // namespace assay::attestation::tdx

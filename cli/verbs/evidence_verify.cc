@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay evidence verify: is this quote genuine, and good enough.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,7 +102,28 @@ void print_measurements(const tdx::AppraisalResult& result) {
   print_field("report data", hex_encode(result.report->report_data));
 }
 
+void print_booted(std::string_view field,
+                  const std::optional<std::vector<tdx::Measurement>>& digests) {
+  if (!digests) {
+    print_field(field, "more than " + std::to_string(tdx::kMaxBooted));
+    return;
+  }
+  for (const tdx::Measurement& digest : *digests) {
+    print_field(field, hex_encode(digest));
+  }
+}
+
 // The text of a command line comes from the machine, so that it may hold anything.
+void print_command_lines(const std::optional<std::vector<std::string>>& lines) {
+  if (!lines) {
+    print_field("  command line", "more than " + std::to_string(tdx::kMaxBooted));
+    return;
+  }
+  for (const std::string& line : *lines) {
+    print_field("  command line", printable(line));
+  }
+}
+
 void print_boot(const tdx::AppraisalResult& result) {
   if (!result.event_log) {
     return;
@@ -113,12 +135,11 @@ void print_boot(const tdx::AppraisalResult& result) {
   print_field("  secure boot", !log.measured.secure_boot
                                    ? "not in the log"
                                    : (*log.measured.secure_boot ? "on" : "off"));
-  for (const std::string& line : boot.command_lines.value_or(std::vector<std::string>{})) {
-    print_field("  command line", printable(line));
-  }
-  for (const tdx::Measurement& initrd : boot.initrds.value_or(std::vector<tdx::Measurement>{})) {
-    print_field("  initrd", hex_encode(initrd));
-  }
+  print_booted("  image", boot.applications);
+  print_booted("  kernel", boot.kernels);
+  print_command_lines(boot.command_lines);
+  print_booted("  load options", boot.load_options);
+  print_booted("  initrd", boot.initrds);
 }
 
 void print_caveats(const tdx::AppraisalResult& result) {
@@ -245,7 +266,7 @@ void add_evidence_verify(const Command& group, Context& context) {
       "verify a quote that answers a challenge");
   verb.example(
       "assay evidence verify --collateral c.json --event-log /sys/firmware/acpi/tables/data/CCEL q",
-      "see what the machine started: secure boot, command line, initial RAM disk");
+      "see what the machine started: secure boot, kernel, command line, initial RAM disk");
   verb.example(
       "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
       "q",

@@ -170,9 +170,22 @@ std::string verdict_of_replay(const Bytes& log, const Bytes& quote) {
                   : tdx::code(replayed.error());
 }
 
+std::string counted(std::size_t number, const char* what) {
+  return ", " + std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+// The number of events, and of what the log says was started.
 std::string verdict_of_log(const Bytes& log) {
   const auto view = tdx::parse_event_log(log);
-  return view ? "OK:" + std::to_string(view->events.size()) + " events" : tdx::code(view.error());
+  if (!view) {
+    return tdx::code(view.error());
+  }
+  const tdx::BootFacts facts = tdx::boot_facts(view->events);
+  const char* secure_boot = facts.secure_boot ? (*facts.secure_boot ? "on" : "off") : "not known";
+  return "OK:" + std::to_string(view->events.size()) + " events, secure boot " + secure_boot +
+         counted(facts.applications->size(), "image") + counted(facts.kernels->size(), "kernel") +
+         counted(facts.command_lines->size() + facts.load_options->size(), "command line") +
+         counted(facts.initrds->size(), "initrd");
 }
 
 Rows event_logs() {
@@ -180,7 +193,15 @@ Rows event_logs() {
   const auto with = [&log](const char* quote) {
     return verdict_of_replay(log, read_file(own_folder() / "tdx" / quote));
   };
-  return {{"v4-2025-06.ccel", "OK:43 events", verdict_of_log(log)},
+  const auto own = [](const char* name, const char* expected) {
+    return Row{name, expected, verdict_of_log(read_file(own_folder() / "tdx" / name))};
+  };
+  return {own("v4-2025-06.ccel",
+              "OK:43 events, secure boot off, 2 images, 1 kernel, 1 command line, 0 initrds"),
+          own("grub-redhat.ccel",
+              "OK:87 events, secure boot off, 2 images, 1 kernel, 1 command line, 1 initrd"),
+          own("systemd-stub.ccel",
+              "OK:35 events, secure boot off, 2 images, 1 kernel, 1 command line, 1 initrd"),
           {"v4-2025-06.ccel, with its quote", "OK:43 events replayed", with("v4-2025-06.quote")},
           {"v4-2025-06.ccel, with a quote of another machine", "EVENTLOG_RTMR_MISMATCH:rtmr0",
            with("v4-2025-07.quote")}};
@@ -189,9 +210,18 @@ Rows event_logs() {
 Rows event_logs_of_others() {
   const auto folder = vectors_folder() / "confidential-containers_trustee/eventlog";
   const std::vector<std::pair<std::string, std::string>> expected = {
-      {"CCEL_AAEL_alibabacloud", "OK:87 events"}, {"CCEL_data", "OK:5 events"},
-      {"CCEL_data_gcp", "OK:21 events"},          {"CCEL_data_grub", "OK:37 events"},
-      {"CCEL_data_grub_gke", "OK:35 events"},     {"CCEL_data_ovmf", "OK:20 events"}};
+      {"CCEL_AAEL_alibabacloud",
+       "OK:87 events, secure boot off, 2 images, 1 kernel, 1 command line, 1 initrd"},
+      {"CCEL_data",
+       "OK:5 events, secure boot not known, 0 images, 0 kernels, 0 command lines, 0 initrds"},
+      {"CCEL_data_gcp",
+       "OK:21 events, secure boot off, 2 images, 0 kernels, 0 command lines, 0 initrds"},
+      {"CCEL_data_grub",
+       "OK:37 events, secure boot on, 5 images, 0 kernels, 1 command line, 1 initrd"},
+      {"CCEL_data_grub_gke",
+       "OK:35 events, secure boot off, 2 images, 1 kernel, 1 command line, 1 initrd"},
+      {"CCEL_data_ovmf",
+       "OK:20 events, secure boot off, 1 image, 0 kernels, 1 command line, 1 initrd"}};
   Rows rows;
   for (const auto& [name, verdict] : expected) {
     rows.push_back({name, verdict, verdict_of_log(read_file(folder / name))});

@@ -239,6 +239,111 @@ TEST(TdxBootFacts, TaggedEvents_AreTakenByTheirTag) {
   EXPECT_TRUE(facts.applications->empty());
 }
 
+// Text as GRUB of Red Hat's branch writes it: with its NUL and a byte behind that.
+Bytes grub_text(std::string_view text) { return to_bytes(std::string(text) + '\0' + 'x'); }
+
+TEST(TdxBootFacts, GrubOfRedHat_NamesKernelAndInitrd) {
+  const Bytes kernel = grub_text("grub_linuxefi Kernel");
+  const Bytes initrd = grub_text("grub_linuxefi Initrd");
+  const Bytes longer = grub_text("grub_linuxefi Kernels");
+  const Bytes open = to_bytes("grub_linuxefi Kernel");
+  const BootFacts facts = boot_facts({honest(3, kEvIpl, kernel), honest(3, kEvIpl, initrd),
+                                      honest(3, kEvIpl, longer), honest(3, kEvIpl, open),
+                                      honest(2, kEvIpl, kernel), honest(3, kEvEventTag, kernel)});
+  EXPECT_EQ(facts.kernels, std::vector{hash_of(kernel)});
+  EXPECT_EQ(facts.initrds, std::vector{hash_of(initrd)});
+}
+
+// A command line, and the events before it.
+std::vector<Measurement> kernels_of(std::vector<LoggedEvent> events, const Bytes& command_line) {
+  const std::string_view behind = as_text(command_line).substr(16);
+  events.push_back({3, kEvIpl, hash_of(as_bytes(behind)), command_line});
+  return boot_facts(events).kernels.value();
+}
+
+TEST(TdxBootFacts, FileThatTheCommandLineNames_IsTheKernel) {
+  const Bytes line = to_bytes("kernel_cmdline: /vmlinuz quiet");
+  const Bytes bare = to_bytes("kernel_cmdline: /vmlinuz");
+  const Bytes empty = to_bytes("kernel_cmdline: ");
+  const Bytes file = to_bytes(std::string_view("/vmlinuz\0", 9));
+  const Bytes other = to_bytes(std::string_view("/vmlinuz.old\0", 13));
+  const Bytes nothing = {0};
+  const LoggedEvent kernel{3, kEvIpl, hash_of(to_bytes("image")), file};
+  EXPECT_EQ(kernels_of({kernel}, line), std::vector{kernel.digest});
+  EXPECT_EQ(kernels_of({kernel}, bare), std::vector{kernel.digest});
+  EXPECT_TRUE(kernels_of({kernel, honest(3, kEvIpl, other)}, line).empty());
+  EXPECT_TRUE(kernels_of({honest(3, kEvIpl, other)}, line).empty());
+  EXPECT_TRUE(kernels_of({honest(3, kEvIpl, nothing)}, empty).empty());
+  EXPECT_TRUE(kernels_of({}, line).empty());
+  // The second of two command lines has no file.
+  EXPECT_EQ(kernels_of({kernel, {3, kEvIpl, hash_of(to_bytes("/vmlinuz")), bare}}, line),
+            std::vector{kernel.digest});
+}
+
+Bytes utf16(std::string_view name) {
+  Bytes wide;
+  for (const char letter : name) {
+    wide.push_back(static_cast<std::uint8_t>(letter));
+    wide.push_back(0);
+  }
+  wide.insert(wide.end(), {0, 0});
+  return wide;
+}
+
+// A section as the stub of systemd measures it: its name, then its bytes.
+struct Section {
+  explicit Section(const std::string& name) : data(utf16(name)) {
+    const std::string ended = name + '\0';
+    events = {{3, kEvIpl, hash_of(as_bytes(ended)), data},
+              {3, kEvIpl, hash_of(as_bytes("bytes of " + name)), data}};
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+  [[nodiscard]] Measurement digest() const { return events[1].digest; }
+  Bytes data;
+  std::vector<LoggedEvent> events;
+};
+
+TEST(TdxBootFacts, SectionsOfSystemdStub_ComeBehindTheirNames) {
+  const Section linux(".linux");
+  const Section line(".cmdline");
+  const Section initrd(".initrd");
+  const Section uname(".uname");
+  std::vector<LoggedEvent> events;
+  for (const Section* section : {&linux, &uname, &line, &initrd}) {
+    events.insert(events.end(), section->events.begin(), section->events.end());
+  }
+  // An event of another register does not stand between the two.
+  events.insert(events.begin() + 1, LoggedEvent{2, kEvIpl, {}, uname.data});
+  const BootFacts facts = boot_facts(events);
+  EXPECT_EQ(facts.kernels, std::vector{linux.digest()});
+  EXPECT_EQ(facts.load_options, std::vector{line.digest()});
+  EXPECT_EQ(facts.initrds, std::vector{initrd.digest()});
+  EXPECT_TRUE(facts.command_lines->empty());
+}
+
+TEST(TdxBootFacts, SectionWithoutTheDigestOfItsName_IsNone) {
+  const Section linux(".linux");
+  const LoggedEvent& name = linux.events[0];
+  const LoggedEvent& bytes = linux.events[1];
+  const auto kernels = [](const std::vector<LoggedEvent>& events) {
+    return boot_facts(events).kernels.value();
+  };
+  EXPECT_EQ(kernels({name, bytes}).size(), 1U);
+  EXPECT_TRUE(kernels({name}).empty());
+  EXPECT_TRUE(kernels({bytes}).empty());
+  EXPECT_TRUE(kernels({bytes, bytes}).empty());
+  LoggedEvent between = bytes;
+  between.type = kEvEventTag;
+  EXPECT_TRUE(kernels({name, between, bytes}).empty());
+  const Section initrd(".initrd");
+  EXPECT_TRUE(kernels({name, initrd.events[0], bytes}).empty());
+  EXPECT_TRUE(boot_facts({name, initrd.events[1]}).initrds->empty());
+  // One name stands for one section, whatever the bytes of the section are.
+  EXPECT_EQ(kernels({name, bytes, bytes}).size(), 1U);
+  EXPECT_EQ(kernels({name, name, bytes}), std::vector{name.digest});
+}
+
 TEST(TdxBootFacts, ListsThatAreNotKnown_AreNull) {
   const Bytes line = to_bytes("kernel_cmdline: quiet");
   const Bytes image(32);
@@ -253,6 +358,7 @@ TEST(TdxBootFacts, ListsThatAreNotKnown_AreNull) {
   EXPECT_TRUE(json["command_lines"].is_null());
   EXPECT_TRUE(json["secure_boot"].is_null());
   EXPECT_EQ(json["initrds"], Json::array());
+  EXPECT_EQ(json["kernels"], Json::array());
 }
 
 TEST(TdxReplay, EventsThatExtendNothing_ChangeNothing) {

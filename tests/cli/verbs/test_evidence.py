@@ -12,6 +12,7 @@ import harness
 from harness import NO, TROUBLE, YES
 
 NOW = "2026-03-01T12:00:00Z"
+REAL = harness.SOURCE / "tests/vectors/tdx"
 
 
 def vectors():
@@ -219,6 +220,8 @@ class Simulated(harness.TestCase):
         text = self.verify("--event-log", "log").out
         self.assertIn("8 events lead to rtmr0, rtmr1 and rtmr2, and to rtmr3", text)
         self.assertIn("command line   /boot/vmlinuz root=/dev/vda1 ro console=hvc0", text)
+        self.assertRegex(text, r"\n  image +[0-9a-f]{96}\n  image +[0-9a-f]{96}\n")
+        self.assertRegex(text, r"\n  initrd +[0-9a-f]{96}\n")
         # A log that is there must be right, also where the policy needs none.
         log = bytearray((self.dir / "log").read_bytes())
         log[90] ^= 1
@@ -227,6 +230,19 @@ class Simulated(harness.TestCase):
         self.write("log", b"")
         result = self.verify("--event-log", "log", "-o", "json", code=TROUBLE)
         self.assertEqual(json.loads(result.err)["error"]["code"], "usage")
+
+    def test_event_log_of_a_real_machine(self):
+        arguments = ("evidence", "verify", "--collateral", REAL / "2025-06.collateral.json", "--at",
+                     "2025-06-25T00:00:00Z", "--event-log", REAL / "v4-2025-06.ccel",
+                     REAL / "v4-2025-06.quote")  # fmt: skip
+        text = self.assay(*arguments).out
+        self.assertIn("43 events lead to rtmr0, rtmr1 and rtmr2, and to rtmr3", text)
+        self.assertIn("\n  secure boot    off\n  image          5a10026c9ad4", text)
+        self.assertIn("\n  kernel         b1012372f421", text)
+        self.assertIn("\n  command line   /syslinux/vmlinuz.A init=/usr/lib/systemd/systemd ", text)
+        log = json.loads(self.assay(*arguments, "-o", "json").out)["event_log"]
+        self.assertEqual([kernel[:12] for kernel in log["kernels"]], ["b1012372f421"])
+        self.assertEqual(log["initrds"], [])
 
     def test_inputs_that_are_none(self):
         self.simulate()
