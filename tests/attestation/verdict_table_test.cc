@@ -18,7 +18,10 @@
 #include "attestation/tdx/event_log.h"
 #include "attestation/tdx/event_log_parse.h"
 #include "attestation/tdx/quote_parse.h"
+#include "attestation/tdx/quote_platform.h"
+#include "attestation/tdx/tcb_evaluate.h"
 #include "attestation/tdx/verify.h"
+#include "tests/attestation/tdx/other_signature.h"
 #include "tests/attestation/tdx/shared_vectors.h"
 #include "tests/attestation/tdx/strict.h"
 #include "tests/attestation/verdict_rows.h"
@@ -65,20 +68,88 @@ std::string verdict_of(const Quote& one) {
                   std::span(&anchor, 1), {parse_rfc3339(one.time).value(), expectation, policy}));
 }
 
+// A quote of tests/vectors/tdx with its collateral, and what is changed about them.
+struct RealQuote {
+  const char* quote;
+  const char* collateral;
+  const char* time;
+  const char* expected;
+  const char* changed = "";
+  void (*change)(Bytes&, tdx::Collateral&, tdx::AppraisalPolicy&) = nullptr;
+};
+
+tdx::Collateral own_collateral(const std::string& name) {
+  return tdx::parse_collateral(read_file(own_folder() / "tdx" / (name + ".collateral.json")))
+      .value();
+}
+
+Row row_of(const RealQuote& one) {
+  Bytes quote = read_file(own_folder() / "tdx" / (std::string(one.quote) + ".quote"));
+  tdx::Collateral collateral = own_collateral(one.collateral);
+  tdx::AppraisalPolicy policy;
+  if (one.change != nullptr) {
+    one.change(quote, collateral, policy);
+  }
+  const tdx::TrustAnchor& anchor = tdx::intel_root();
+  return {
+      std::string(one.quote) + one.changed, one.expected,
+      tdx::testing::verdict(tdx::verify(
+          quote, collateral, std::span(&anchor, 1),
+          {parse_rfc3339(one.time).value(), tdx::ReportDataExpectation::not_requested(), policy}))};
+}
+
 Rows real_quotes() {
-  const auto row = [](const std::string& quote, const std::string& collateral, const char* time,
-                      const char* expected) {
-    const auto folder = own_folder() / "tdx";
-    return Row{quote, expected,
-               verdict_of({folder / (quote + ".quote"), folder / (collateral + ".collateral.json"),
-                           time})};
-  };
-  return {row("v4-2023-07-debug", "2023-07", "2023-07-01T01:00:00Z", "TD_DEBUG_ENABLED"),
-          row("v4-2025-06", "2025-06", "2025-06-25T00:00:00Z", "OK:UpToDate"),
-          row("v4-2025-07", "2025-07", "2025-07-01T00:00:00Z", "OK:UpToDate"),
-          row("v5-2026-03", "2026-03", "2026-03-01T00:00:00Z", "OK:UpToDate"),
-          row("v5-2026-03-low-tcb", "2026-03", "2026-03-01T00:00:00Z", "TCB_LEVEL_NOT_SUPPORTED"),
-          row("v5-sandbox-root", "2026-03", "2026-03-01T00:00:00Z", "PCK_ROOT_UNTRUSTED")};
+  const std::vector<RealQuote> quotes = {
+      {"v4-2023-07-debug", "2023-07", "2023-07-01T01:00:00Z", "TD_DEBUG_ENABLED"},
+      {"v4-2025-06", "2025-06", "2025-06-25T00:00:00Z", "OK:UpToDate"},
+      {"v4-2025-06-azure", "2025-06", "2025-06-25T00:00:00Z", "TD_SEPT_VE_DISABLE_NOT_SET"},
+      {"v4-2025-06-azure", "2025-06", "2025-06-25T00:00:00Z", "TCB_STATUS_NOT_ACCEPTED:OutOfDate",
+       ", SEPT_VE_DISABLE not asked for",
+       [](Bytes&, tdx::Collateral&, tdx::AppraisalPolicy& policy) {
+         policy.require_sept_ve_disable = false;
+       }},
+      {"v4-2025-07", "2025-07", "2025-07-01T00:00:00Z", "OK:UpToDate"},
+      {"v4-2025-07", "2025-07", "2025-07-01T00:00:00Z", "OK:UpToDate",
+       ", s of its signature as n - s",
+       [](Bytes& quote, tdx::Collateral&, tdx::AppraisalPolicy&) {
+         tdx::testing::negate_s(std::span<std::uint8_t, 64>(quote.data() + 636, 64));
+       }},
+      {"v4-2025-07", "2025-07", "2025-07-01T00:00:00Z", "TCB_INFO_CERT_EXPIRED",
+       ", TCB info with the chain that ended in May 2025",
+       [](Bytes&, tdx::Collateral& collateral, tdx::AppraisalPolicy&) {
+         collateral.tcb_info_issuer_chain = own_collateral("2023-07").tcb_info_issuer_chain;
+       }},
+      {"v4-2025-07", "2025-09", "2025-09-15T00:00:00Z", "FMSPC_MISMATCH",
+       ", collateral of another family"},
+      {"v4-2025-07", "2025-09", "1970-01-01T00:00:00Z", "ROOT_CRL_NOT_YET_VALID",
+       ", clock not set"},
+      {"v5-2026-03", "2026-03", "2026-03-01T00:00:00Z", "OK:UpToDate"},
+      {"v5-2026-03-low-tcb", "2026-03", "2026-03-01T00:00:00Z", "TCB_LEVEL_NOT_SUPPORTED"},
+      {"v5-sandbox-root", "2026-03", "2026-03-01T00:00:00Z", "PCK_ROOT_UNTRUSTED"}};
+  Rows rows;
+  for (const RealQuote& one : quotes) {
+    rows.push_back(row_of(one));
+  }
+  return rows;
+}
+
+// The levels alone: no CRL of that month is known.
+Rows levels_without_crls() {
+  const auto folder = own_folder() / "tdx";
+  const Bytes bytes = read_file(folder / "v4-2025-11-old-platform.quote");
+  const auto info =
+      tdx::parse_tcb_info(read_json(folder / "2025-11.tcb-info.json").at("tcbInfo").dump()).value();
+  const auto qe = tdx::parse_qe_identity(
+                      read_json(folder / "2025-11.qe-identity.json").at("enclaveIdentity").dump())
+                      .value();
+  const auto quote = tdx::parse_quote(bytes).value();
+  const auto tcb = tdx::evaluate_tcb(info, qe.levels, tdx::claimed_platform(bytes).value(), quote,
+                                     *tdx::check_module(info, quote.report).value())
+                       .value();
+  return {{"v4-2025-11-old-platform", "OutOfDate: platform OutOfDate, module UpToDate, qe UpToDate",
+           std::string(name(tcb.status)) + ": platform " + std::string(name(tcb.platform)) +
+               ", module " + std::string(name(tcb.module.value())) + ", qe " +
+               std::string(name(tcb.qe))}};
 }
 
 Rows simulated_faults() {
@@ -238,6 +309,7 @@ struct Set {
 };
 constexpr Set kSets[] = {
     {"tests/vectors/tdx", real_quotes, true},
+    {"tests/vectors/tdx, TCB levels", levels_without_crls, true},
     {"tests/vectors/tdx, event logs", event_logs, true},
     {"simulator, one fault each", simulated_faults, true},
     {"tests/vectors/cose, messages of the COSE working group", verdicts::cose_messages, true},

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "attestation/tdx/verify.h"
+#include "tests/attestation/tdx/other_signature.h"
 #include "tests/attestation/tdx/shared_vectors.h"
 #include "tests/attestation/tdx/simulation.h"
 
@@ -61,6 +63,7 @@ Given given(const std::string& quote, const std::string& collateral_name, const 
 Given v4() { return given("v4-2025-07", "2025-07", "2025-07-01T00:00:00Z"); }
 Given v5() { return given("v5-2026-03", "2026-03", "2026-03-01T00:00:00Z"); }
 Given debug() { return given("v4-2023-07-debug", "2023-07", "2023-07-01T01:00:00Z"); }
+Given azure() { return given("v4-2025-06-azure", "2025-06", "2025-06-25T00:00:00Z"); }
 Given sandbox() { return given("v5-sandbox-root", "2026-03", "2026-03-01T00:00:00Z"); }
 Given low_tcb() { return given("v5-2026-03-low-tcb", "2026-03", "2026-03-01T00:00:00Z"); }
 
@@ -99,6 +102,10 @@ const Row kAsTheyAre[] = {
     {"V5_IsUpToDate", v5, nothing, "OK:UpToDate"},
     {"V5PlatformBelowEveryLevel", low_tcb, nothing, "TCB_LEVEL_NOT_SUPPORTED"},
     {"V5SandboxRootOfTheSameName", sandbox, nothing, "PCK_ROOT_UNTRUSTED"},
+    {"TdThatMayBeInterruptedAtAnyPage", azure, nothing, "TD_SEPT_VE_DISABLE_NOT_SET"},
+    {"TdOfAPlatformThatIsOutOfDate", azure,
+     [](Given& g) { g.policy.require_sept_ve_disable = false; },
+     "TCB_STATUS_NOT_ACCEPTED:OutOfDate"},
     {"DebugTd", debug, nothing, "TD_DEBUG_ENABLED"},
     {"DebugTdThatThePolicyAllows", debug, [](Given& g) { g.policy.allow_debug = true; },
      "OK:UpToDate"},
@@ -137,6 +144,12 @@ const Row kSigned[] = {
     {"Signature", v4, [](Given& g) { flip(g.quote, kSignature); }, "QUOTE_SIGNATURE"},
     {"SignatureOfV5", v5, [](Given& g) { flip(g.quote, kSignature + kV5 + 63); },
      "QUOTE_SIGNATURE"},
+    // ECDSA has two signatures for each, and both verify.
+    {"OtherSignatureOfTheSameKey", v4,
+     [](Given& g) {
+       testing::negate_s(std::span<std::uint8_t, 64>(g.quote.data() + kSignature, 64));
+     },
+     "OK:UpToDate"},
     {"SignatureOfAnotherQuote", v4,
      [](Given& g) {
        const Bytes other = debug().quote;
@@ -172,6 +185,12 @@ const Row kCollateral[] = {
        at(g, "2026-03-01T00:00:00Z");
      },
      "FMSPC_MISMATCH"},
+    {"OfAThirdPlatform", v4,
+     [](Given& g) {
+       g.collateral = collateral("2025-09");
+       at(g, "2025-09-15T00:00:00Z");
+     },
+     "FMSPC_MISMATCH"},
     {"TcbInfoText", v4, [](Given& g) { replace(g.collateral.tcb_info, "UpToDate", "UpToDatE"); },
      "TCB_INFO_SIGNATURE"},
     {"TcbInfoSignature", v4, [](Given& g) { change_digit(g.collateral.tcb_info_signature, 5); },
@@ -185,6 +204,11 @@ const Row kCollateral[] = {
     {"QeIdentitySignature", v5,
      [](Given& g) { change_digit(g.collateral.qe_identity_signature, 0); },
      "QE_IDENTITY_SIGNATURE"},
+    {"TcbInfoChainThatEndedInMay2025", v4,
+     [](Given& g) {
+       g.collateral.tcb_info_issuer_chain = collateral("2023-07").tcb_info_issuer_chain;
+     },
+     "TCB_INFO_CERT_EXPIRED"},
     {"ChainOfTheCrlForTcbInfo", v4,
      [](Given& g) { g.collateral.tcb_info_issuer_chain = g.collateral.pck_crl_issuer_chain; },
      "TCB_INFO_CHAIN_NAMES"},
@@ -214,6 +238,12 @@ const Row kTimeAndPolicy[] = {
     {"SecondBefore", v4, [](Given& g) { at(g, "2025-06-19T10:32:26Z"); },
      "QE_IDENTITY_NOT_YET_VALID"},
     {"MonthsAfter", v4, [](Given& g) { at(g, "2026-05-01T00:00:00Z"); }, "ROOT_CRL_EXPIRED"},
+    {"ClockThatIsNotSet", v4,
+     [](Given& g) {
+       g.collateral = collateral("2025-09");
+       g.now = {};
+     },
+     "ROOT_CRL_NOT_YET_VALID"},
     {"AnotherAnchor", v4,
      [](Given& g) {
        g.anchor = TrustAnchor::from_bytes(simulate(testing::valid_v4()).root).value();

@@ -71,6 +71,35 @@ class Collateral(TestCase):
         for _, _, headers, _ in self.server.requests:
             self.assertNotIn("Authorization", headers)
 
+    def test_answers_of_intel(self):
+        """Byte for byte as Intel's service gave them in July 2023, under Intel's root."""
+        folder = harness.SOURCE / "tests/vectors/tdx/pcs-2023-07"
+
+        def chain(name):
+            return urllib.parse.quote((folder / f"{name}IssuerChain.pem").read_text(), safe="")
+
+        answers = {f"/tdx{V4}/tcb": ("tcb.json", {"TCB-Info-Issuer-Chain": chain("tcbInfo")}),
+                   f"/tdx{V4}/qe/identity": ("qe-identity.json", {
+                       "SGX-Enclave-Identity-Issuer-Chain": chain("qeIdentity")}),
+                   f"/sgx{V4}/pckcrl": ("pckcrl.der", {
+                       "SGX-PCK-CRL-Issuer-Chain": chain("pckCrl")}),
+                   f"/sgx{V4}/rootcacrl": ("rootcacrl.der", {})}  # fmt: skip
+        for path, (name, headers) in answers.items():
+            kind = "application/json" if name.endswith(".json") else "application/pkix-crl"
+            self.answer("GET", path, Answer(200, (folder / name).read_bytes(), kind, headers=headers))
+
+        def fetch(at, code):
+            return self.assay("collateral", "fetch", "--pcs", self.source, "--cacert", "server.crt",
+                              "--from-quote", folder.parent / "v4-2023-07-debug.quote", "--at", at,
+                              "--out", "out.json", code=code)  # fmt: skip
+
+        self.assertIn("valid from", fetch("2023-07-09T00:00:00Z", NO).err)
+        self.assertFalse((self.dir / "out.json").exists())
+        fetch("2023-07-01T01:00:00Z", YES)
+        fetched = json.loads((self.dir / "out.json").read_text())
+        put_together = json.loads((folder.parent / "2023-07.collateral.json").read_text())
+        self.assertEqual(fetched, put_together)
+
     def test_pccs_with_hex_and_old_names(self):
         self.serve_bundle(self.bundle, hex_crls=True, old_names=True)
         self.fetch("--from-quote", "quote.bin", source="--pccs")
