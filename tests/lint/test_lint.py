@@ -23,6 +23,7 @@ import check_local_names  # noqa: E402
 import check_reasons  # noqa: E402
 import check_schemas  # noqa: E402
 import check_seen_codes  # noqa: E402
+import check_verifiers  # noqa: E402
 import cpp  # noqa: E402
 import sources  # noqa: E402
 
@@ -424,6 +425,68 @@ class LocalNames(Planted):
         self.assertEqual("", self.found_with(clash, "assay_all_alone(storage)\n"))
         self.plant_library(clash)  # in a namespace that has a name
         self.assertEqual("", self.found(check_local_names.check))
+
+
+class Verifiers(Planted):
+    """What verifiers of evidence must not do, planted in one of their files."""
+
+    PLACES = ("attestation/tdx/verify.cc", "attestation/cose/sign1.h", "attestation/corim/corim.cc",
+              "attestation/jws.cc", "attestation/outside_ear.cc", "attestation/tdx_evidence.cc",
+              "attestation/ear_evidence.cc", "attestation/plugin/plugin_verifier.cc")
+    REFUSED = {
+        "through a reader": (
+            "auto* header = reinterpret_cast<const Header*>(bytes.data());",
+            "const auto header = std::bit_cast<Header>(first);",
+            "std::memcpy(&header, bytes.data(), sizeof header);", "memmove(&header, p, 48);",
+            "auto* h = std::start_lifetime_as<Header>(p);", "union Field {\n  int x;\n};"),
+        "no clock": (
+            "const auto now = std::chrono::system_clock::now();", "using Clock = steady_clock;",
+            "const Timestamp now = SystemClock().now();", "clock_gettime(CLOCK_REALTIME, &t);",
+            "gettimeofday(&t, nullptr);", "const auto t = time(nullptr);", "x = std::time(nullptr);",
+            "auto t = ::time(&now);", "auto t = time( 0 );", "const tm* t = localtime(&now);",
+            "const auto t = clock();"),
+        "environment": ('const char* home = std::getenv("HOME");', 'secure_getenv("X");',
+                        'setenv("X", "", 1);', "char** all = environ;"),
+        "keep nothing": ("static std::map<Digest, Bytes> seen;", "static int calls = 0;",
+                         "static std::mutex mutex;", "thread_local Bytes buffer;",
+                         "static std::vector<Bytes>\n    kept{};"),
+    }  # fmt: skip
+    FREE = (
+        "const auto issued = fields::time(*json, \"issueDate\");", "// a clock: system_clock::now()",
+        "std::optional<Timestamp> time(const Json& object, const char* name) {",
+        "const std::string text = \"getenv() and reinterpret_cast\";", "f(now);", "g(member.time(0));",
+        "static const std::vector<Measurement> firmware = firmware_digests();",
+        "static constexpr int kMost = 3;", "static OSSL_LIB_CTX* const context = made();", "static void add(Section section, Facts& facts) {",
+        "static_cast<void>(value);", "static Result<TrustAnchor> from_der(ByteView der);",
+        "static SecureBootDigests made() noexcept { return {}; }",
+    )  # fmt: skip
+
+    def found_in(self, path, line):
+        self.plant(path, (HEADER if path.endswith(".h") else HEAD) + line + "\n")
+        found = self.found(check_verifiers.check)
+        (self.root / path).unlink()
+        return found
+
+    def test_each_word_is_named(self):
+        for reason, lines in self.REFUSED.items():
+            for line in lines:
+                with self.subTest(line):
+                    found = self.found_in(self.PLACES[0], line)
+                    self.assertIn(f"{self.PLACES[0]}:3: ", found)
+                    self.assertIn(reason, found)
+
+    def test_each_verifier_is_looked_at(self):
+        for place in self.PLACES:
+            self.assertIn("no clock", self.found_in(place, "auto t = time(nullptr);"), place)
+
+    def test_what_may_stand_there(self):
+        for line in self.FREE:
+            self.assertEqual(self.found_in(self.PLACES[0], line), "", line)
+
+    def test_others_may(self):
+        for place in ("attestation/private_key.cc", "attestation/provider/tsm.cc",
+                      "attestation/plugin/host.cc", "attestation/simulate/pki.cc", "server/main.cc"):
+            self.assertEqual(self.found_in(place, "auto t = time(nullptr);"), "", place)
 
 
 class Reasons(Planted):
