@@ -15,7 +15,6 @@ namespace {
 using tdx::Collateral;
 using tdx::TrustAnchor;
 
-constexpr std::size_t kBytesPerLeaf = 6U << 10;
 constexpr std::size_t kBytesPerBundleByte = 4;  // texts, certificates, levels
 
 std::string prefix_of(const Digest* anchor) {
@@ -110,7 +109,7 @@ std::size_t TdxCollateralSet::memory_bytes() const {
   for (const auto& [name, value] : bundle_.items()) {
     text += value.get_ref<const std::string&>().size();
   }
-  return kBytesPerBundleByte * text + tdx::kMaxKnownLeaves * kBytesPerLeaf;
+  return kBytesPerBundleByte * text + tdx::kMaxKnownLeaves * tdx::kBytesOfAKnownLeaf;
 }
 
 Result<CollateralSetPtr> authenticate_tdx(const Json& bundle,
