@@ -15,20 +15,32 @@ import subprocess
 import sys
 import tempfile
 
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "dsse.md"
+OTHER = "any other text"
 FORMS = ("none", "sha256", "ssh", "tuf", "Release 1")
 GO = ("go-securesystemslib", "its-own-key", "sigstore")
 PYTHON = ("securesystemslib", "securesystemslib-without-keyid")
-# Verifier -> the forms whose signatures it takes.
-TAKES = {
-    "go-securesystemslib": {"none", "ssh"},
-    "its-own-key": {"none"},
-    "sigstore": {"none", "ssh"},
-    "securesystemslib": {"tuf"},
-    "securesystemslib-without-keyid": {"none"},
-}
-# Signatures of two keys, both of them asked for. Two without a keyid are one to securesystemslib for
-# Python, which refuses the envelope.
-TAKES_TWO = {**TAKES, "securesystemslib-without-keyid": set()}
+
+
+def table(page):
+    """Verifier -> the forms whose signatures it takes, and the same for two signatures. The rows of
+    the page are GO and PYTHON in their order."""
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")]
+            for line in page.splitlines() if line.startswith("| ")]
+    head = next(at for at, row in enumerate(rows) if row[0] == "verifier")
+    columns = ["Release 1" if name == OTHER else name for name in rows[head][1:]]
+    body = rows[head + 2:head + 2 + len(GO + PYTHON)]
+    words = {"takes", "takes one signature", "refuses"}
+    if sorted(columns) != sorted(FORMS) or any(set(row[1:]) - words for row in body):
+        raise ValueError("docs/dsse.md has another table")
+    one, two = {}, {}
+    for who, row in zip(GO + PYTHON, body, strict=True):
+        one[who] = {form for form, word in zip(columns, row[1:], strict=True) if word != "refuses"}
+        two[who] = {form for form, word in zip(columns, row[1:], strict=True) if word == "takes"}
+    return one, two
+
+
+TAKES, TAKES_TWO = table(PAGE.read_text(encoding="utf-8"))
 ALGORITHMS = ("ed25519", "ecdsa-p256", "ecdsa-p384")
 
 
