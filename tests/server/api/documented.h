@@ -14,8 +14,11 @@ namespace assay::server::test {
                                          const std::string& target, const ApiAnswer& answer);
 
 // Returns how `value` differs from `schema`, which may refer to components of the document; empty
-// when it does not. Knows the keywords of JSON Schema that the document uses, and objects to
-// others.
+// when it does not. Objects to each keyword of the schema that knows_keyword() does not, whatever
+// `value` is.
 [[nodiscard]] std::string violation(const Json& schema, const Json& value);
+
+// Returns whether violation() knows what a schema means by this keyword with this rule.
+[[nodiscard]] bool knows_keyword(const std::string& key, const Json& rule);
 
 }  // namespace assay::server::test

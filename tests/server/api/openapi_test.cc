@@ -3,6 +3,7 @@
 
 #include "embedded/openapi.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -271,8 +272,11 @@ TEST(OpenApiAnswers, EachKeyword_Counts) {
       {R"({"items":{"type":"integer"}})", "[1]", R"([1,"2"])"},
       {R"({"minProperties":1})", R"({"a":1})", "{}"},
       {R"({"propertyNames":{"maxLength":1}})", R"({"a":1})", R"({"ab":1})"},
+      {R"({"dependentRequired":{"a":["b"]}})", R"({"a":1,"b":1})", R"({"a":1})"},
       {R"({"dependencies":{"a":["b"]}})", R"({"a":1,"b":1})", R"({"a":1})"},
       {R"({"oneOf":[{"type":"null"},{"minimum":1}]})", "1", "0"},
+      {R"({"anyOf":[{"minimum":1},{"minimum":2}]})", "2", "0"},
+      {R"({"format":"uri"})", R"("about:blank")", R"("blank")"},
       {R"({"not":{"type":"null"}})", "1", "null"},
       {R"({"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}})",
        R"({"a":1,"b":1})", R"({"a":1,"c":1})"},
@@ -283,7 +287,128 @@ TEST(OpenApiAnswers, EachKeyword_Counts) {
     EXPECT_TRUE(fits(schema, good)) << schema;
     EXPECT_FALSE(fits(schema, bad)) << schema;
   }
-  EXPECT_FALSE(fits(R"({"anyThing":1})", "{}")) << "a keyword that is not known";
+}
+
+TEST(OpenApiAnswers, KeywordThatIsNotKnown_IsAViolationForEachValue) {
+  for (const char* schema :
+       {R"({"anyThing":1})", R"({"exclusiveMinimum":0})", R"({"multipleOf":1})",
+        R"({"patternProperties":{}})", R"({"contains":{}})", R"({"items":[{}]})",
+        R"({"format":"email"})", R"({"minimum":0,"unevaluatedItems":false})"}) {
+    for (const char* value : {"{}", "[]", R"("a@b")", "1", "1.5", "true", "null"}) {
+      EXPECT_TRUE(test::violation(Json::parse(schema), Json::parse(value)).ends_with("known here"))
+          << schema << " " << value;
+    }
+  }
+}
+
+// --- what the document says of answers
+
+using Visit = std::function<void(const Json& schema, bool closed, const std::string& at)>;
+
+// Whether no member can be there that the schema does not speak of.
+bool closes(const Json& schema) {
+  if (!schema.is_object()) {
+    return false;
+  }
+  const Json all = schema.value("allOf", Json::array());
+  return schema.contains("additionalProperties") || schema.contains("unevaluatedProperties") ||
+         (schema.contains("$ref") && closes(resolved(schema))) ||
+         std::any_of(all.begin(), all.end(), closes);
+}
+
+// Visits a schema and all within it, each once. `closed`: a schema around it for the same value
+// closes it.
+class Walk {
+ public:
+  explicit Walk(Visit visit) : visit_(std::move(visit)) {}
+
+  void into(const Json& schema, bool closed, const std::string& at) {
+    if (!schema.is_object()) {
+      return;
+    }
+    closed = closed || closes(schema);
+    if (!seen_.emplace(&schema, closed).second) {
+      return;
+    }
+    visit_(schema, closed, at);
+    if (schema.contains("$ref")) {
+      into(resolved(schema), closed, schema["$ref"].get<std::string>());
+    }
+    for (const auto& [key, rule] : schema.items()) {
+      inside(key, rule, closed, at + "/" + key);
+    }
+  }
+
+ private:
+  void inside(const std::string& key, const Json& rule, bool closed, const std::string& at) {
+    static const Names kSame = {"allOf", "anyOf", "oneOf"};
+    static const Names kBranches = {"then", "else"};
+    static const Names kAsked = {"if", "not", "propertyNames"};  // says what is looked for
+    static const Names kWithin = {"items", "additionalProperties", "unevaluatedProperties"};
+    static const Names kByName = {"properties", "definitions"};
+    if (kSame.contains(key)) {
+      for (std::size_t i = 0; i < rule.size(); ++i) {
+        into(rule[i], closed, at + "/" + std::to_string(i));
+      }
+    } else if (kBranches.contains(key)) {
+      into(rule, closed, at);
+    } else if (kAsked.contains(key)) {
+      into(rule, true, at);
+    } else if (kWithin.contains(key)) {
+      into(rule, false, at);
+    } else if (kByName.contains(key)) {
+      for (const auto& [name, schema] : rule.items()) {
+        into(schema, false, at + "/" + name);
+      }
+    }
+  }
+
+  Visit visit_;
+  std::set<std::pair<const Json*, bool>> seen_;
+};
+
+// Where the walk from the answers of all operations finds what `is_wrong`.
+Names wrong_in_answers(const std::function<bool(const Json& schema, bool closed)>& is_wrong) {
+  Names found;
+  Walk walk([&](const Json& schema, bool closed, const std::string& at) {
+    if (is_wrong(schema, closed)) {
+      found.insert(at);
+    }
+  });
+  for (const auto& [key, operation] : operations()) {
+    for (const auto& [status, answer] : (*operation)["responses"].items()) {
+      if (!resolved(answer).contains("content")) {
+        continue;
+      }
+      for (const auto& [type, body] : resolved(answer)["content"].items()) {
+        if (body.contains("schema")) {
+          walk.into(body["schema"], false, key + " " + status);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+// The service knows what it answers. A comment says why an object is open all the same.
+TEST(OpenApi, ObjectsOfAnswers_AreClosedOrSayWhyNot) {
+  EXPECT_EQ(wrong_in_answers([](const Json& schema, bool closed) {
+              const bool object = schema.value("type", Json()) == "object";
+              return (object || schema.contains("properties")) && !closed &&
+                     !schema.contains("$comment");
+            }),
+            Names());
+}
+
+TEST(OpenApi, KeywordsOfAnswers_AreKnown) {
+  EXPECT_EQ(wrong_in_answers([](const Json& schema, bool) {
+              bool known = true;
+              for (const auto& [key, rule] : schema.items()) {
+                known = known && test::knows_keyword(key, rule);
+              }
+              return !known;
+            }),
+            Names());
 }
 
 }  // namespace
