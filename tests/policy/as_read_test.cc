@@ -77,6 +77,10 @@ TEST(AsRead, ManyResources_AreTheFirstAndWhatAPolicyLooksFor) {
   workload.resources.insert(workload.resources.begin() + 100, "b.example/other");
   EXPECT_EQ(as_read(workload, policies).resources, expected) << "the same case";
   EXPECT_TRUE(matches(one.match, read));
+  for (const int count : {16, 17}) {
+    workload.resources = numbered("a.example/", count);
+    EXPECT_EQ(as_read(workload, policies).resources, numbered("a.example/", kMaxReadNames));
+  }
 }
 
 // Names that policies of random cases read, name as harmless, or do not know; sometimes many.

@@ -4,6 +4,7 @@
 
 #include "policy/compare.h"
 #include "tests/policy/fixture.h"
+#include "tests/support/vectors.h"
 
 namespace assay::policy::test {
 namespace {
@@ -112,11 +113,23 @@ TEST(Patterns, MatchTheWholeText) {
   EXPECT_EQ(outcome_of(R"({"pointer":"/n","op":"matches","value":".*evil.*"})",
                        R"({"n":"acme/demo\nevil"})"),
             kPass);
-  const std::string long_text((64U << 10) + 1, 'a');
-  EXPECT_EQ(
-      run(parsed(R"({"pointer":"/n","op":"matches","value":"a*"})"), {{"n", long_text}}, now())
-          .outcome,
-      kError);
+}
+
+TEST(Patterns, Texts_AreMatchedUpToTheLimitAndNotOnePast) {
+  const PredicateTest test = parsed(R"({"pointer":"/n","op":"matches","value":"a*"})");
+  std::string text(Pattern::kMaxTextBytes, 'a');
+  EXPECT_EQ(run(test, {{"n", text}}, now()).outcome, kPass);
+  text += 'a';
+  EXPECT_EQ(run(test, {{"n", text}}, now()).outcome, kError);
+}
+
+TEST(Patterns, EndAtTheirLimitOfBytes) {
+  const auto of = [](std::size_t bytes) {
+    const Json test = {{"pointer", "/t"}, {"op", "matches"}, {"value", std::string(bytes, 'a')}};
+    return ::assay::test::code_of(predicate_test_from_json(test, ""));
+  };
+  EXPECT_EQ(of(Pattern::kMaxBytes), "ok");
+  EXPECT_EQ(of(Pattern::kMaxBytes + 1), "policy-invalid");
 }
 
 TEST(Sets, CompareScalarsByValue) {

@@ -119,12 +119,33 @@ TEST(Config, Nodes_HaveSafeDefaults) {
   const auto config = parse(minimal());
   EXPECT_FALSE(config->nodes.dangerous_allow_unmeasured);
   EXPECT_FALSE(config->nodes.dangerous_allow_unregistered);
-  EXPECT_EQ(config->nodes.lease_life, std::chrono::seconds(60));
   EXPECT_EQ(config->nodes.mirror, "");
-  EXPECT_EQ(config->nodes.challenge_life, std::chrono::seconds(120));
-  EXPECT_EQ(config->nodes.enrolment_life, std::chrono::hours(24));
   EXPECT_TRUE(config->ear_key_files.empty());
   EXPECT_EQ(to_json(*config)["attestation"]["audience"], "example.com/log");
+}
+
+TEST(Config, LivesOfNodes_HaveADefaultAndARange) {
+  struct Life {
+    const char* section;
+    const char* member;
+    int usual;
+    int least;
+    int most;
+  };
+  for (const Life& life : {Life{"attestation", "challenge_seconds", 120, 1, 3600},
+                           Life{"attestation", "enrolment_seconds", 86'400, 60, 31'536'000},
+                           Life{"nodes", "lease_seconds", 60, 1, 3600}}) {
+    EXPECT_EQ(to_json(*parse(minimal()))[life.section][life.member], life.usual) << life.member;
+    const auto with = [&](int seconds) {
+      Json json = minimal();
+      json[life.section][life.member] = seconds;
+      return code_of(parse(json));
+    };
+    EXPECT_EQ(with(life.least), "ok") << life.member;
+    EXPECT_EQ(with(life.most), "ok") << life.member;
+    EXPECT_NE(with(life.least - 1), "ok") << life.member;
+    EXPECT_NE(with(life.most + 1), "ok") << life.member;
+  }
 }
 
 TEST(Config, Nodes_AreRead) {

@@ -149,12 +149,18 @@ TEST(CollectLineage, NamesComeByEveryWay) {
 }
 
 TEST(CollectLineage, NamesOfOneKeyAreBounded) {
-  Made made = valid_lineage();
-  made.push_back(by_stranger(100, digest_of("corpus"), {}));
-  for (std::size_t i = 0; i < 1000; ++i) {
-    made.back().subjects[0].names.push_back("mallory/" + std::to_string(i));
-  }
-  EXPECT_EQ(collect(made)->rest().aside.at(0).names.size(), LineageAside::kMaxNames);
+  const auto names_kept = [](std::size_t count) {
+    Made made = valid_lineage();
+    made.push_back(by_stranger(100, digest_of("corpus"), {}));
+    std::vector<std::string>& names = made.back().subjects[0].names;
+    while (names.size() < count) {
+      names.push_back("mallory/" + std::to_string(names.size()));
+    }
+    return collect(made)->rest().aside.at(0).names.size();
+  };
+  EXPECT_EQ(names_kept(LineageAside::kMaxNames - 1), LineageAside::kMaxNames - 1);
+  EXPECT_EQ(names_kept(LineageAside::kMaxNames), LineageAside::kMaxNames);
+  EXPECT_EQ(names_kept(LineageAside::kMaxNames + 1), LineageAside::kMaxNames);
 }
 
 // --- what cannot count is still denied
@@ -207,9 +213,11 @@ TEST(CollectLineage, EndsAtEachLimit_AndSaysSo) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(collect(chain(64))->reached(), Texts());
   EXPECT_EQ(collect(chain(65))->reached(), Texts{"depth"});
-  EXPECT_EQ(collect(chain(10), {.depth = 64, .digests = 5})->reached(), Texts{"digests"});
-  EXPECT_EQ(collect(chain(10), {.depth = 64, .digests = 100, .statements = 5})->reached(),
-            Texts{"statements"});
+  // Eleven digests, and ten statements beside the manifest.
+  EXPECT_EQ(collect(chain(10), {.digests = 11})->reached(), Texts());
+  EXPECT_EQ(collect(chain(10), {.digests = 10})->reached(), Texts{"digests"});
+  EXPECT_EQ(collect(chain(10), {.statements = 11})->reached(), Texts());
+  EXPECT_EQ(collect(chain(10), {.statements = 10})->reached(), Texts{"statements"});
   EXPECT_EQ(collect(chain(65))->rest().cut, Texts{digest_of("65")});
   EXPECT_EQ(collect(chain(64))->rest().cut, Texts());
 }
@@ -242,7 +250,11 @@ TEST(CollectLineage, WideStatements_EndAtTheLimitOnEdges) {
   EXPECT_EQ(lineage->statements().size(), 1U + 1 + 4);
   EXPECT_EQ(lineage->rest().cut.size(), 300U);
   EXPECT_TRUE(std::ranges::binary_search(lineage->rest().cut, digest_of("f 7")));
-  EXPECT_TRUE(collect(Made(made.begin(), made.end() - 1))->reached().empty());
+  const Made five(made.begin(), made.end() - 1);
+  EXPECT_TRUE(collect(five)->reached().empty());
+  const std::size_t edges = 301 + 4 * 300 * 301;
+  EXPECT_TRUE(collect(five, {.edges = edges})->reached().empty());
+  EXPECT_EQ(collect(five, {.edges = edges - 1})->reached(), std::vector<std::string>{"edges"});
   EXPECT_EQ(collect(made, {.edges = 301})->statements().size(), 2U) << "with the manifest";
   EXPECT_TRUE(collect(chain(60), {.edges = 0})->reached().empty()) << "narrow ones are free";
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may call what, and what every route refuses in the same way.
 
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -225,23 +226,32 @@ TEST_F(AccessTest, OtherMediaType_IsUnsupported) {
             400);
 }
 
-TEST_F(AccessTest, BodyOverTheLimit_IsRefusedByItsLength) {
+TEST_F(AccessTest, Bodies_AreTakenUpToTheLimitOfTheirRouteAndNotOnePast) {
+  std::map<std::string, std::uint64_t> limits;
   for (const Route& route : routes()) {
-    if (route.pattern.method != Method::kPost) {
+    const Method method = route.pattern.method;
+    if (method != Method::kPost && method != Method::kPut) {
       continue;
     }
-    Head large = head(Method::kPost, sample(route), "", "", {{"content-type", "application/json"}});
-    large.content_length = route.body_limit + 1;
-    const std::string role(name(*route.access.roles.begin() == AccessRole::kReader
-                                    ? AccessRole::kReader
-                                    : *route.access.roles.begin()));
-    large.headers["authorization"] =
-        "Bearer assay_" +
-        (route.access.kind == Access::Kind::kRoles ? role : std::string("worker"));
-    const auto answer = drive(route.pattern.listener, std::move(large), "");
-    EXPECT_EQ(answer.status, 413) << route.pattern.path;
-    EXPECT_EQ(answer.code(), "payload-too-large");
+    limits[route.pattern.path] = route.body_limit;
+    const std::string role = route.access.kind == Access::Kind::kRoles
+                                 ? std::string(name(*route.access.roles.begin()))
+                                 : "worker";
+    const std::string type(route.consumes.empty() ? kJson : route.consumes.front());
+    for (const bool over : {false, true}) {
+      Head sent = head(method, sample(route), role, "", {{"content-type", type}});
+      sent.content_length = route.body_limit + (over ? 1 : 0);
+      const auto answer = drive(route.pattern.listener, std::move(sent), "");
+      EXPECT_EQ(answer.code() == "payload-too-large", over) << route.pattern.path;
+      EXPECT_EQ(answer.status == 413, over) << route.pattern.path;
+    }
   }
+  EXPECT_EQ(limits["/v1/manifests"], std::uint64_t{16} << 20);
+  EXPECT_EQ(limits["/v1/attestations"], std::uint64_t{1} << 20);
+  EXPECT_EQ(limits["/v1/decisions"], std::uint64_t{256} << 10);
+  EXPECT_EQ(limits["/v1/jobs/{id}/report"], std::uint64_t{32} << 20);
+  EXPECT_EQ(limits["/v1/nodes/{node}/heartbeat"], std::uint64_t{128} << 10);
+  EXPECT_EQ(limits["/v1/models/{artifact}/outline"], std::uint64_t{64} << 20);
 }
 
 TEST_F(AccessTest, RequestId_IsTakenOverWhenItIsSafe) {
@@ -434,6 +444,7 @@ TEST_F(AccessTest, FiltersWithAForm_AreChecked) {
 }
 
 TEST_F(AccessTest, LimitOfAnySize_CountsAsAThousand) {
+  EXPECT_EQ(get("/v1/decisions?limit=999", "auditor").json()["limit"], 999);
   for (const char* limit :
        {"1000", "1001", "0001000", "9007199254740993", "99999999999999999999"}) {
     EXPECT_EQ(get("/v1/decisions?limit=" + std::string(limit), "auditor").json()["limit"], 1000)

@@ -304,6 +304,34 @@ TEST_F(Cases, Predicates_StayInTheirEnvelopes) {
   EXPECT_TRUE(again->reproduced);
 }
 
+TEST_F(Cases, OneList_NamesPartsUpToTheLimitAndNotOnePast) {
+  const auto list_of = [&](std::size_t count) {
+    std::vector<SharedPart> items;
+    while (items.size() < count) {
+      items.push_back(make_shared_part({{"item", items.size()}}).value());
+    }
+    const PartList list = PartList::of(items).value();
+    EXPECT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+      ASSAY_TRY(list.put(transaction));
+      ASSAY_TRY(transaction.append({.type = "test.appended",
+                                    .time = transaction.now(),
+                                    .actor = "t",
+                                    .subjects = {},
+                                    .documents = {},
+                                    .detail = Json::object()}));
+      return {};
+    }));
+    EXPECT_EQ(load_list(*store_->snapshot().value(), list.root()).value().size(), count);
+    return document(list.root());
+  };
+  const Json full = list_of(PartList::kFanOut);
+  EXPECT_EQ(full["level"], 1);
+  EXPECT_EQ(full["parts"].size(), PartList::kFanOut);
+  const Json over = list_of(PartList::kFanOut + 1);
+  EXPECT_EQ(over["level"], 2);
+  EXPECT_EQ(over["parts"].size(), 2U);
+}
+
 TEST_F(Cases, OneMoreStatement_AddsItselfAndOneListALevel) {
   const Manifest model = manifest("m");
   store_good_model(model);

@@ -360,6 +360,34 @@ TEST_F(PodImpactTest, Pages_GoOnBehindTheLastPod) {
   EXPECT_FALSE(second.contains("next"));
 }
 
+TEST_F(PodImpactTest, PodsAreLookedAtUpToTheLimit_AndNotOnePast) {
+  storage::PodRow row = pod_row().value();
+  const auto add_pods = [&](std::size_t from, std::size_t to) {
+    ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+      for (std::size_t i = from; i < to; ++i) {
+        row.uid = "uid-" + std::to_string(10'000 + i);
+        ASSAY_TRY(transaction.put_pod(row));
+      }
+      return {};
+    }));
+  };
+  const auto expect = [](const Result<Json>& answer, std::size_t examined, bool more) {
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_EQ((*answer)["examined"], examined);
+    EXPECT_EQ(answer->contains("next"), more);
+  };
+  const Hypothesis hypothesis{.revoke_keys = {evaluator_.record.id}};
+  add_pods(1, kMaxPodsExamined);
+  expect(ask_if(hypothesis), kMaxPodsExamined, false);
+  add_pods(kMaxPodsExamined, kMaxPodsExamined + 1);
+  const auto first = ask_if(hypothesis);
+  expect(first, kMaxPodsExamined, true);
+  expect(ask_if(hypothesis, {.after = (*first)["next"]}), 1, false);
+  const auto pods = affected_pods(*services_, {.examine = kMaxPodsExamined + 1}, {});
+  expect(pods, kMaxPodsExamined, true);
+  expect(affected_pods(*services_, {.after = (*pods)["next"]}, {}), 1, false);
+}
+
 TEST_F(PodImpactTest, BadQuestions_AreRefused) {
   const Hypothesis hypothesis{.revoke_nodes = {"gpu-1"}};
   EXPECT_EQ(test::refusal(ask_if(hypothesis, {.since = clock_.now()})),
@@ -427,20 +455,24 @@ TEST_F(PodImpactTest, Deadline_OverWhatWasMadeFromADataset_IsAnError) {
 TEST_F(PodImpactTest, MorePodsThanARecordNames_AreCounted) {
   storage::PodRow row = pod_row().value();
   ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
-    for (std::size_t i = 0; i < kMaxPodsNamed; ++i) {
+    for (std::size_t i = 1; i < kMaxPodsNamed; ++i) {
       row.uid = "more-" + std::to_string(i);
       ASSAY_TRY(transaction.put_pod(row));
     }
     return {};
   }));
   revoke(publisher_);
-  EXPECT_EQ(note_affected(*services_).value(), kMaxPodsNamed + 1);
   storage::EventQuery query;
   query.type = std::string(event::kPodsAffected);
-  const auto events = store_->snapshot().value()->events(query).value().items;
-  ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].record.detail["count"], kMaxPodsNamed + 1);
-  EXPECT_EQ(events[0].record.detail["pods"].size(), kMaxPodsNamed);
+  for (const std::size_t pods : {kMaxPodsNamed, kMaxPodsNamed + 1}) {
+    EXPECT_EQ(note_affected(*services_).value(), pods);
+    const auto events = store_->snapshot().value()->events(query).value().items;
+    EXPECT_EQ(events.back().record.detail["count"], pods);
+    EXPECT_EQ(events.back().record.detail["pods"].size(), kMaxPodsNamed);
+    row.uid = "one-more";
+    ASSERT_TRUE(
+        store_->write([&](storage::Transaction& transaction) { return transaction.put_pod(row); }));
+  }
 }
 
 TEST_F(PodImpactTest, PodsAreNotedUpToTheLimit_AndNotOnePast) {

@@ -458,6 +458,16 @@ TEST_F(Instances, ChangesWithoutEnd_EndForThePodThatMakesThem) {
   EXPECT_EQ(of_pod("uid-9"), kMaxBeatInstances - 1);
 }
 
+TEST_F(Instances, ChangesOfAPod_CountUpToTheLimitAndNotOnePast) {
+  const auto spend = [&](std::size_t changes) {
+    return services_->heartbeats.spend(worker_.node, "uid-9", changes, clock_.now());
+  };
+  EXPECT_EQ(spend(kMaxChangesOfAPodAnHour - 1), Heartbeats::Spent::kYes);
+  EXPECT_EQ(spend(2), Heartbeats::Spent::kRefusedFirst);
+  EXPECT_EQ(spend(1), Heartbeats::Spent::kYes);
+  EXPECT_EQ(spend(1), Heartbeats::Spent::kRefused);
+}
+
 TEST_F(Instances, MorePodsThanTheirLimit_LeaveTheFirstOnesAlone) {
   ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified);

@@ -79,6 +79,19 @@ TEST_F(ReportSize, LongestReportOfAnHonestNode_IsTaken) {
   EXPECT_EQ(answer->state, State::kMismatch);
 }
 
+// 64 bytes for the members and the size of each, two for the quotation marks.
+TEST(ExtraRoom, Names_FitUpToTheLimitAndNotOnePast) {
+  constexpr std::size_t kRest = 64 + 2;
+  const std::string first(1000, 'x');
+  for (const bool over : {false, true}) {
+    ExtraRoom room;
+    ASSERT_TRUE(room.take_name(first));
+    const std::size_t left = kMaxExtraBytes - (first.size() + kRest);
+    EXPECT_EQ(room.take_name(std::string(left - kRest + (over ? 1 : 0), 'x')), !over);
+    EXPECT_FALSE(room.take_name("")) << "after that nothing fits";
+  }
+}
+
 TEST_F(ReportSize, EntriesOfTheSubset_Count) {
   const Artifact& artifact = model_.manifest.artifact;
   const std::size_t all = max_report_bytes(artifact, {});

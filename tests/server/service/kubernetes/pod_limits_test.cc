@@ -62,13 +62,18 @@ TEST(PodLimits, MoreThanAnyHonestPodHas_IsRefusedNotCut) {
 }
 
 TEST(PodLimits, PathsOfMounts_AreBoundedInPartsAndInBytes) {
-  const auto with_paths = [](const std::string& path, std::size_t count) {
+  const auto with_paths = [](const std::string& path, std::size_t count,
+                             const std::string& last = {}) {
     Json spec = pod_with(claim("models"));
     Json& mounts = spec["containers"][0]["volumeMounts"];
     Json mount = mounts[0];
     mount["mountPath"] = path;
     mounts = Json::array();
     while (mounts.size() < count) {
+      mounts.push_back(mount);
+    }
+    if (!last.empty()) {
+      mount["mountPath"] = last;
       mounts.push_back(mount);
     }
     return read(spec);
@@ -81,7 +86,7 @@ TEST(PodLimits, PathsOfMounts_AreBoundedInPartsAndInBytes) {
   EXPECT_EQ(::assay::test::code_of(with_paths(deep + "/a", 1)), "limit-exceeded");
   const std::string longest(kMaxMountPath, 'a');
   EXPECT_TRUE(with_paths(longest, kMaxPathBytes / kMaxMountPath));
-  EXPECT_EQ(::assay::test::code_of(with_paths(longest, kMaxPathBytes / kMaxMountPath + 1)),
+  EXPECT_EQ(::assay::test::code_of(with_paths(longest, kMaxPathBytes / kMaxMountPath, "/")),
             "limit-exceeded");
 }
 

@@ -421,6 +421,84 @@ TEST_F(LineageService, MadeFrom_EndsAtItsLimitOnEdges) {
   EXPECT_EQ(made(edges - 1)->reached(), std::vector<std::string>{"edges"});
 }
 
+// What is shown of a lineage ends at 2,000 statements. It has three: the manifest, and what the
+// fixture says.
+TEST_F(LineageService, ReadUp_EndsAtItsLimitOnStatements) {
+  storage::StatementQuery query;
+  query.subject = id_of(corpus_).text();
+  const storage::StatementRow known = store_->snapshot().value()->statements(query)->items.at(0);
+  const auto add_rows = [&](std::size_t from, std::size_t to) {
+    const auto work = [&](storage::Transaction& transaction) -> Status {
+      for (std::size_t i = from; i < to; ++i) {
+        storage::StatementRow row = known;
+        const std::string text = "collected " + std::to_string(i);
+        ASSAY_ASSIGN(const DocumentId document,
+                     transaction.put_document("text/plain", as_bytes(text)));
+        ASSAY_ASSIGN(row.log_index, transaction.append({.type = "attestation.accepted",
+                                                        .time = transaction.now(),
+                                                        .actor = "t",
+                                                        .subjects = {},
+                                                        .documents = {document},
+                                                        .detail = Json::object()}));
+        row.id = StatementId(sha256(as_bytes(text)));
+        row.signers.front().log_index = row.log_index;
+        row.envelopes = {document};
+        ASSAY_TRY(transaction.put_statement(row));
+      }
+      return {};
+    };
+    ASSERT_TRUE(store_->write(work));
+  };
+  const auto read = [&] {
+    return read_lineage(*store_->snapshot().value(), id_of(model_).text(),
+                        policy::LineageDirection::kUp, 64, always_)
+        .value();
+  };
+  add_rows(3, 2000);
+  EXPECT_EQ(read()->statements().size(), 2000U);
+  EXPECT_EQ(read()->reached(), std::vector<std::string>());
+  add_rows(2000, 2001);
+  EXPECT_EQ(read()->statements().size(), 2000U);
+  EXPECT_EQ(read()->reached(), std::vector<std::string>{"statements"});
+}
+
+// What is shown of a lineage ends at 100,000 edges.
+TEST_F(LineageService, ReadUp_EndsAtItsLimitOnEdges) {
+  const auto parts = [](std::size_t count, const std::string& start) {
+    std::vector<Subject> made;
+    while (made.size() < count) {
+      const std::string name = start + std::to_string(made.size());
+      made.push_back({"acme/" + start, {{"sha256", sha256(as_bytes(name)).hex()}}});
+    }
+    return made;
+  };
+  const auto say = [&](const std::vector<Subject>& about, std::size_t inputs,
+                       const std::string& start) {
+    Lifecycle wide;
+    wide.stage = "train";
+    for (const Subject& part : parts(inputs, start)) {
+      wide.inputs.push_back({"dataset", part.name, part.digest});
+    }
+    accept(statement_envelope(to_statement(wide, about).value(), {&trainer_}));
+  };
+  const auto reached = [&](const Manifest& model) {
+    return read_lineage(*store_->snapshot().value(), id_of(model).text(),
+                        policy::LineageDirection::kUp, 64, always_)
+        .value()
+        ->reached();
+  };
+  ASSERT_EQ(subject_of(secret_).digest.size(), 1U);
+  const Manifest other = manifest("other");
+  std::vector<Subject> both = parts(98, "made-");
+  both.push_back(subject_of(secret_));
+  both.push_back(subject_of(other));
+  say(both, 998, "a-");  // 100 times 999
+  say({subject_of(secret_)}, 99, "b-");
+  EXPECT_EQ(reached(secret_), std::vector<std::string>());
+  say({subject_of(other)}, 100, "b-");
+  EXPECT_EQ(reached(other), std::vector<std::string>{"edges"});
+}
+
 TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
   Manifest built = manifest("built", "acme/built");
   Statement provenance{{subject_of(built)},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one node may add to the database in an hour: at the limit, one past it, other nodes, and
 // what a full disk gives back.
+#include <algorithm>
+
 #include "server/service/nodes/heartbeat.h"
 #include "tests/server/service/full_store.h"
 #include "tests/server/service/node_fixture.h"
@@ -67,11 +69,15 @@ TEST_F(NodeQuotaTest, Enrolments_AreTakenUpToTheLimitAndNotOnePast) {
 }
 
 TEST_F(NodeQuotaTest, PaddingOfEnrolments_Counts) {
-  Bytes padded = good_enrolment(worker_);
-  leave_enrolments(padded.size() + kNodeRecordBytes);
-  padded.push_back(' ');
-  EXPECT_EQ(refusal(enrol(*services_, padded, worker_.principal)), ErrorCode::kLimitExceeded)
+  Bytes over = good_enrolment(worker_);
+  Bytes fits = good_enrolment(worker_);
+  const std::size_t padded = std::max(over.size(), fits.size()) + 1;
+  leave_enrolments(padded + kNodeRecordBytes);
+  over.resize(padded + 1, ' ');
+  EXPECT_EQ(refusal(enrol(*services_, over, worker_.principal)), ErrorCode::kLimitExceeded)
       << "one past";
+  fits.resize(padded, ' ');
+  EXPECT_TRUE(enrol(*services_, fits, worker_.principal));
 }
 
 TEST_F(NodeQuotaTest, EnrolmentThatCouldNotBeWritten_IsGivenBack) {
