@@ -12,9 +12,10 @@ when a figure is beyond its bar. Measures
   body              processor time of the service for one body of 32 MiB
   livez             liveness probes alone, and beside clients that send such bodies in a loop
   memory            growth of the service's memory with 60 such bodies under way, with 60 large
-                    answers that nobody reads, and with both; the limit stands beside it
+                    answers that nobody reads, and with both; the limit stands beside it, and what
+                    another caller feels
   queue             400 connections that ask for more than there are threads, known or made-up
-                    credentials, and what another caller feels
+                    credentials, and what another caller feels, who must never be refused
   disk              no file may grow any more, until it may
   recovery          from the end of each load to the first ten answers as fast as before it, or to
                     the first answer as usual of what was refused meanwhile
@@ -274,7 +275,7 @@ def judged(figures, place=""):
         if isinstance(value, dict):
             yield from judged(value, f"{place}{name}.")
     for bar, value in (("bar_p99_ms", "p99_ms"), ("bar_ms", "ms"), ("bar_ms", "processor_ms"),
-                       ("bar_mib", "growth_mib")):
+                       ("bar_mib", "growth_mib"), ("bar_refused", "refused")):
         if bar in figures and value in figures:
             yield place + value, figures[value], figures[bar]
 

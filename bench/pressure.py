@@ -27,6 +27,7 @@ LIMIT = 256 << 20  # max_bytes_in_flight (docs/limits.md)
 BAR_MIB = 384
 BAR_MS = 1000
 BAR_LIVEZ_MS = 20  # as admission beside a saturated API
+BAR_OTHERS_MS = 1000  # of one caller beside another's load: far from the ten seconds of a heartbeat
 REFUSED = (429, 503)
 
 
@@ -193,6 +194,16 @@ class Asker:
     def refused(self):
         return sum(self.said.get(status, 0) for status in (*REFUSED, "ended"))
 
+    def beside(self, seconds):
+        """How fast this one is answered beside a load of others, who must not shut it out."""
+        return {**spread(timed(seconds, self), BAR_OTHERS_MS), "refused": self.refused(),
+                "bar_refused": 0}
+
+
+def other(service):
+    """Somebody who sends little."""
+    return Asker(service, "GET", "/v1/manifests?limit=1", token="desk")
+
 
 def memory(service, path, idle):
     """60 large bodies under way, 60 large answers that nobody reads, and both. `idle` is the memory of
@@ -210,11 +221,13 @@ def memory(service, path, idle):
         askers = [asker for kind, asker in asked.items() if name in (kind, "both")]
         beside = {f"{kind}_refused_beside": not asker() for kind, asker in asked.items()
                   if asker in askers}
+        others = other(service).beside(1)
         said = [one.statuses() for one in held]
         for one in held:
             one.end()
-        figures[name] = {**grown.figure(), "connections": said, **beside, "recovery": recovered(
-            lambda asking=tuple(askers): all([ask() for ask in asking]), name)}
+        figures[name] = {**grown.figure(), "connections": said, **beside, "others": others,
+                         "recovery": recovered(lambda asking=tuple(askers): all(
+                             [ask() for ask in asking]), name)}
     return figures
 
 
@@ -344,11 +357,10 @@ def livez(service, reader, options):
 def beside(clients, ask, seconds):
     """Asks beside a load, then from its end until the first answer as usual."""
     before, begin = clients.answered(), time.monotonic()
-    taken = timed(seconds, ask)
+    others = ask.beside(seconds)
     took = time.monotonic() - begin
     rates = [round((now - then) / took) for now, then in zip(clients.answered(), before)]
-    figures = {"answers_per_second": rates[0], "refusals_per_second": rates[1],
-               "others": {**spread(taken), "refused": ask.refused()}}
+    figures = {"answers_per_second": rates[0], "refusals_per_second": rates[1], "others": others}
     clients.end()
     return {**figures, "recovery": recovered(ask, "queue")}
 
@@ -360,8 +372,7 @@ def queue(service, path, options):
     for name, texts in (("saturated", Reads(service, path)),
                         ("strangers", Guesses("/v1/manifests?limit=1"))):
         clients = Clients(service, options.processes, ask_much, texts, share)
-        asker = Asker(service, "GET", "/v1/manifests?limit=1", token="desk")
-        figures[name] = beside(clients, asker, options.seconds)
+        figures[name] = beside(clients, other(service), options.seconds)
     return figures
 
 

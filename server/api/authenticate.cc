@@ -95,7 +95,7 @@ Result<Authenticator::PrincipalPtr> Authenticator::look_up(storage::Store& store
   }
   ASSAY_TRY(check_time(*principal, now));
   auto shared = std::make_shared<const Principal>(*std::move(principal));
-  remember(credential_key(credential), {shared, now}, generation);
+  remember(credential_key(credential), {shared, shared->name, now}, generation);
   return shared;
 }
 
@@ -115,9 +115,10 @@ void Authenticator::drop(const Digest& key) {
   entries_.erase(key);
 }
 
-bool Authenticator::was_known(const Credential& credential) {
+std::string Authenticator::last_holder(const Credential& credential) {
   const std::scoped_lock lock(mutex_);
-  return entries_.contains(credential_key(credential));
+  const auto found = entries_.find(credential_key(credential));
+  return found == entries_.end() ? std::string() : found->second.name;
 }
 
 void Authenticator::forget() {

@@ -37,15 +37,16 @@ class Authenticator {
   // credential, or when the principal has expired; the errors of the store.
   [[nodiscard]] Result<PrincipalPtr> look_up(storage::Store& store, const Credential& credential,
                                              Timestamp now);
-  // Returns true when the store knew `credential` when it was last asked. That says nothing about
-  // now.
-  [[nodiscard]] bool was_known(const Credential& credential);
+  // Returns the name of whoever held `credential` when the store was last asked, empty when nobody
+  // did. That says nothing about now.
+  [[nodiscard]] std::string last_holder(const Credential& credential);
   // Uses no cached principal any more. The caller must do so when trust has changed.
   void forget();
 
  private:
   struct Entry {
     PrincipalPtr principal;  // null: must be read again
+    std::string name;
     Timestamp read_at;
   };
   void remember(const Digest& key, Entry entry, std::uint64_t generation);

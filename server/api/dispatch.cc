@@ -132,8 +132,11 @@ class ApiExchange final : public Exchange {
   // Who asks for a public route stays unknown, whatever credential is shown.
   bool is_identified() const override { return principal_ != nullptr && !principal_->name.empty(); }
 
-  bool is_expected() const override {
-    return is_identified() || (credential_ && owner_.authenticator_.was_known(*credential_));
+  std::string caller() const override {
+    if (is_identified()) {
+      return principal_->name;
+    }
+    return credential_ ? owner_.authenticator_.last_holder(*credential_) : std::string();
   }
 
   void received() override {

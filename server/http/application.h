@@ -4,7 +4,7 @@
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
-// Threading: open, admit_now, is_expected, on_connection and on_defect run on the io thread of
+// Threading: open, admit_now, on_connection and on_defect run on the io thread of
 // their listener and must not block. admit and handle run on the listener's thread pool. After
 // admit_now has returned kAtOnce, handle runs on the io thread and must not block there. refuse
 // runs on either and must not block. The steps of one exchange never overlap.
@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "schemas/core/error.h"
 #include "server/http/gate.h"
@@ -49,10 +50,10 @@ class Exchange {
   // needs the place.
   [[nodiscard]] virtual bool is_identified() const = 0;
 
-  // Returns true when the sender is known, or shows a credential that was good when it was last
-  // looked up, however long ago. The session asks after admit_now: everybody else is a stranger,
-  // and strangers fill no more than their share of the queue.
-  [[nodiscard]] virtual bool is_expected() const = 0;
+  // Returns the name for which the places and the memory of this request are counted
+  // (fair_shares.h): that of its sender, or of whoever held its credential when it was last looked
+  // up, however long ago. The name is empty for everybody else: all strangers are one caller.
+  [[nodiscard]] virtual std::string caller() const = 0;
 
   // Tells the exchange that the whole body has arrived. The time limit of the request starts at
   // this call, not at the header, because receiving the body has a time limit of its own.

@@ -26,7 +26,7 @@ Connections::Place Connections::make_room(const std::string& address) {
 }
 
 void Connections::add(Session* session, const std::string& address) {
-  entries_[session] = {address, std::nullopt};
+  entries_[session] = {address};
   ++addresses_[address].count;
   silent(session);
 }
@@ -41,6 +41,7 @@ void Connections::remove(Session* session) {
   if (--address->second.count == 0) {
     addresses_.erase(address);
   }
+  release(entry->second);
   entries_.erase(entry);
 }
 
@@ -48,6 +49,7 @@ void Connections::silent(Session* session) {
   busy(session);
   const auto entry = entries_.find(session);
   if (entry != entries_.end()) {
+    release(entry->second);
     Silent& silent = addresses_.at(entry->second.address).silent;
     entry->second.place = silent.insert(silent.end(), session);
   }
@@ -58,6 +60,27 @@ void Connections::busy(Session* session) {
   if (entry != entries_.end() && entry->second.place) {
     addresses_.at(entry->second.address).silent.erase(*entry->second.place);
     entry->second.place.reset();
+  }
+}
+
+bool Connections::claim(Session* session, const std::string& caller) {
+  const auto entry = entries_.find(session);
+  if (entry == entries_.end() || entry->second.caller == caller) {
+    return true;
+  }
+  release(entry->second);
+  if (!shares_.fits(caller, 1)) {
+    return false;
+  }
+  shares_.take(caller, 1);
+  entry->second.caller = caller;
+  return true;
+}
+
+void Connections::release(Entry& entry) {
+  if (entry.caller) {
+    shares_.give_back(*entry.caller, 1);
+    entry.caller.reset();
   }
 }
 

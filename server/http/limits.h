@@ -8,11 +8,12 @@
 
 namespace assay::server {
 
-// Limits of the server. Connections, requests and bytes are counted separately for each listener.
+// Limits of the server. Connections, requests and bytes are counted separately for each listener,
+// and each caller has a share of them (fair_shares.h).
 struct ServerLimits {
   std::size_t max_connections = 1024;             // beyond: ends a connection (connections.h)
   std::size_t max_connections_per_address = 768;  // of one client; an IPv6 /64 is one address
-  // Waiting for a thread; beyond: 503. Strangers have half of these places (session.cc).
+  // Waiting for a thread; beyond: 503.
   std::size_t max_queued_requests = 256;
   // Bytes of bodies being received and of answers that clients have not read yet; beyond: 503
   // overloaded. This is the limit of the API listener; the admission listener has its own limit, a

@@ -143,6 +143,7 @@ class Lane {
                  .memory =
                      MemoryBudget(listener == Listener::kAdmission ? limits.max_bytes_in_flight / 4
                                                                    : limits.max_bytes_in_flight),
+                 .queue = FairQueue(limits.max_queued_requests),
                  .pool =
                      net::thread_pool(listener == Listener::kAdmission ? limits.admission_threads
                                                                        : limits.worker_threads)},

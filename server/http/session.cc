@@ -6,7 +6,10 @@
 #include <exception>
 #include <poll.h>
 
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -40,10 +43,6 @@ bool has_closed(int descriptor) {
   pollfd one{descriptor, POLLRDHUP, 0};
   return ::poll(&one, 1, 0) > 0;
 }
-
-// How many of the queue's places strangers may fill. Anybody can send any number of requests with a
-// made-up credential, each of which must be looked up.
-std::size_t strangers_places(std::size_t places) { return std::max<std::size_t>(1, places / 2); }
 
 }  // namespace
 
@@ -236,7 +235,7 @@ net::awaitable<bool> Session::serve() {
   const std::unique_ptr<Exchange> exchange =
       runtime_.app.open(runtime_.listener, std::move(*head), client_key_);
   Response response = co_await converse(*exchange, expect_continue);
-  if (!exchange->is_identified()) {
+  if (!exchange->is_identified() || !runtime_.connections.claim(this, exchange->caller())) {
     runtime_.connections.silent(this);
   }
   options.keep_alive = keep_alive && unread_ == 0 && !runtime_.stopping;
@@ -255,11 +254,17 @@ net::awaitable<bool> Session::serve() {
   co_return sent&& options.keep_alive;
 }
 
-Status Session::check_load() const {
-  const std::size_t places = runtime_.limits.max_queued_requests;
-  if (runtime_.queued.load() >= places ||
-      (stranger_ && runtime_.queued_strangers.load() >= strangers_places(places))) {
+void Session::name_caller(const Exchange& exchange) {
+  caller_ = exchange.caller();
+  memory_.belong_to(caller_);
+}
+
+Status Session::check_load() {
+  if (!runtime_.queue.has_room(caller_)) {
     return fail(ErrorCode::kOverloaded, "too many requests are waiting");
+  }
+  if (!runtime_.connections.claim(this, caller_)) {
+    return fail(ErrorCode::kOverloaded, "too many requests of the caller are under way");
   }
   return check_memory();
 }
@@ -271,6 +276,7 @@ Status Session::check_memory() const {
 }
 
 Response Session::answer(Exchange& exchange, Bytes body) {
+  name_caller(exchange);
   // Again: many requests for long answers had all found their memory free.
   Status ready = check_memory();
   if (ready && runtime_.time.now() - queued_at_ > kLongWait && has_closed(descriptor_)) {
@@ -288,10 +294,10 @@ Response Session::answer(Exchange& exchange, Bytes body) {
 
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
   auto admission = exchange.admit_now();
+  name_caller(exchange);
   if (admission == Exchange::Admission::kAtOnce) {
     co_return exchange.handle(Bytes());
   }
-  stranger_ = !exchange.is_expected();
   const Status load = check_load();
   if (admission != Exchange::Admission::kRefused && !load) {
     exchange.refuse(load.error());
@@ -310,7 +316,7 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   if (admission == Exchange::Admission::kAskPool) {
     auto ask = [&exchange, &admission] { admission = exchange.admit(); };
     co_await offload(std::move(ask));
-    stranger_ = !exchange.is_expected();
+    name_caller(exchange);
   }
   if (admission == Exchange::Admission::kRefused) {
     co_return exchange.refusal();
@@ -432,17 +438,24 @@ net::awaitable<void> Session::swallow() {
 net::awaitable<void> Session::offload(std::function<void()> work) {
   queued_at_ = runtime_.time.now();
   descriptor_ = stream_.next_layer().native_handle();
-  const std::size_t strangers = stranger_ ? 1 : 0;
-  ++runtime_.queued;
-  runtime_.queued_strangers += strangers;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): co_spawn keeps the lambda
-  auto job = [&runtime = runtime_, strangers, task = std::move(work)]() -> net::awaitable<void> {
-    --runtime.queued;
-    runtime.queued_strangers -= strangers;
-    task();
-    co_return;
+  auto begin = [this, task = std::move(work)](auto resume) mutable {
+    // The io thread must not end before it has resumed this session.
+    auto job = [&io = runtime_.io, kept = net::make_work_guard(runtime_.io), task = std::move(task),
+                resume = std::move(resume)]() mutable {
+      std::exception_ptr failure;
+      try {
+        task();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      net::post(io, [resume = std::move(resume), failure]() mutable { resume(failure); });
+    };
+    runtime_.queue.push(caller_, std::move(job));
+    // One thread for each piece of work, and not necessarily for this one.
+    net::post(runtime_.pool, [&queue = runtime_.queue] { queue.pop()(); });
   };
-  co_await net::co_spawn(runtime_.pool, std::move(job), net::use_awaitable);
+  co_await net::async_initiate<const net::use_awaitable_t<>, void(std::exception_ptr)>(
+      std::move(begin), net::use_awaitable);
 }
 
 }  // namespace assay::server

@@ -8,7 +8,6 @@
 // (tests/lint checks both).
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "schemas/core/error.h"
 #include "server/http/application.h"
 #include "server/http/connections.h"
+#include "server/http/fair_queue.h"
 #include "server/http/limits.h"
 #include "server/http/memory_budget.h"
 #include "server/http/steady_time.h"
@@ -35,8 +35,8 @@ namespace assay::server {
 
 class Session;
 
-// State shared by the sessions of one listener. Everything but `queued`, `queued_strangers` and
-// `memory` is used only on the listener's io thread.
+// State shared by the sessions of one listener. Everything but `memory` and `queue` is used only on
+// the listener's io thread.
 struct Runtime {
   Application& app;
   const Clock& clock;
@@ -45,10 +45,9 @@ struct Runtime {
   Listener listener;
   Connections connections;
   MemoryBudget memory;
+  FairQueue queue;  // what waits for a thread of the pool
   boost::asio::io_context io{1};
   boost::asio::thread_pool pool;
-  std::atomic<std::size_t> queued = 0;  // pieces of work that wait for a thread of the pool
-  std::atomic<std::size_t> queued_strangers = 0;  // those of them that strangers sent
   std::set<Session*> sessions = {};
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
@@ -97,15 +96,18 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> close();
   // Reads and drops what the peer still sends, until the peer closes or the time limit has passed.
   Awaitable<void> swallow();
-  // Runs `work` on the pool.
+  // Runs `work` on the pool when it is the caller's turn.
   Awaitable<void> offload(std::function<void()> work);
   // Runs the handler and counts the memory of its answer. Runs on the pool.
   Response answer(Exchange& exchange, Bytes body);
 
   // Removes the header of `size` bytes from the buffer, parses it and checks it.
   Result<Head> take_head(std::size_t size);
-  // Checks whether one more request fits. Errors: overloaded.
-  [[nodiscard]] Status check_load() const;
+  // Takes note of whose request this is.
+  void name_caller(const Exchange& exchange);
+  // Checks whether one more request of the caller fits, and counts its connection. Errors:
+  // overloaded.
+  [[nodiscard]] Status check_load();
   [[nodiscard]] Status check_memory() const;
   // Starts the time limit of a step. After the limit, pending socket operations are cancelled
   // repeatedly until the step notices, because one operation may consist of several socket
@@ -133,7 +135,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool idle_ = false;            // in the handshake, or waiting for the first byte of a request
   SteadyTime::Point queued_at_;  // when the current work was given to the pool
   int descriptor_ = -1;          // of the socket, then
-  bool stranger_ = false;        // nobody knows yet who sent the current request
+  std::string caller_;           // of the current request (Exchange::caller)
 };
 
 }  // namespace assay::server

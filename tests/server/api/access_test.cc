@@ -288,29 +288,30 @@ TEST_F(AccessTest, Sender_IsKnownByAGoodCredentialAlone) {
   EXPECT_FALSE(is_identified("/openapi.json", "reader")) << "nobody looks";
 }
 
-// Who counts as a stranger in the queue: a known credential stays one when its principal must be
-// read again.
-TEST_F(AccessTest, Sender_IsExpectedWhenTheCredentialWasKnown) {
+// For whom places and memory are counted: a known credential stays its holder's when the principal
+// must be read again.
+TEST_F(AccessTest, Sender_IsWhoeverHeldTheCredentialLast) {
   const auto asked = [this](const std::string& target, const std::string& role) {
     auto exchange = dispatcher_->open(Listener::kApi, head(Method::kGet, target, role, "", {}), {});
     const auto admission = exchange->admit_now();
-    const bool expected = exchange->is_expected();
+    const std::string caller = exchange->caller();
     if (admission == Exchange::Admission::kAskPool) {
       static_cast<void>(exchange->admit());
     }
-    return std::pair(admission, expected);
+    return std::pair(admission, caller);
   };
   using enum Exchange::Admission;
-  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, false)) << "never seen";
-  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAdmitted, true));
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, std::string())) << "never seen";
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAdmitted, std::string("reader")));
   clock_.advance(std::chrono::minutes(1));
-  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, true));
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, std::string("reader")));
   dispatcher_->forget_principals();
-  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, true));
+  EXPECT_EQ(asked("/v1/manifests", "reader"), std::pair(kAskPool, std::string("reader")));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(asked("/v1/manifests", "nobody"), std::pair(kAskPool, false));
+    EXPECT_EQ(asked("/v1/manifests", "nobody"), std::pair(kAskPool, std::string()));
   }
-  EXPECT_EQ(asked("/openapi.json", "reader"), std::pair(kAdmitted, false)) << "nobody looks";
+  EXPECT_EQ(asked("/openapi.json", "reader"), std::pair(kAdmitted, std::string()))
+      << "nobody looks";
 }
 
 // The io thread answers what needs no other one, and nothing else.

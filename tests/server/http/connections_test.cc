@@ -68,11 +68,32 @@ TEST_F(ConnectionsTest, NobodyIsSilent_TheNewOneGetsNoPlace) {
   EXPECT_EQ(connections_.make_room("c").end, session(3));
 }
 
+TEST_F(ConnectionsTest, OneCaller_HasHalfOfThemBusy) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    connections_.add(session(i), i % 2 == 0 ? "a" : "b");
+    connections_.busy(session(i));
+  }
+  EXPECT_TRUE(connections_.claim(session(0), "x"));
+  EXPECT_TRUE(connections_.claim(session(1), "x"));
+  EXPECT_TRUE(connections_.claim(session(1), "x")) << "is counted already";
+  EXPECT_FALSE(connections_.claim(session(2), "x"));
+  EXPECT_TRUE(connections_.claim(session(2), "y"));
+  connections_.silent(session(0));
+  connections_.busy(session(0));
+  EXPECT_TRUE(connections_.claim(session(0), "y")) << "another caller on the same connection";
+  EXPECT_FALSE(connections_.claim(session(3), "y"));
+  connections_.remove(session(2));
+  EXPECT_TRUE(connections_.claim(session(3), "x"));
+  EXPECT_FALSE(connections_.claim(session(0), "x"));
+  EXPECT_TRUE(connections_.claim(session(0), "y")) << "was counted for nobody meanwhile";
+}
+
 TEST_F(ConnectionsTest, OneThatIsGone_ChangesNothing) {
   connections_.add(session(0), "a");
   connections_.remove(session(0));
   connections_.silent(session(0));
   connections_.busy(session(0));
+  EXPECT_TRUE(connections_.claim(session(0), "x"));
   connections_.remove(session(0));
   EXPECT_EQ(connections_.size(), 0U);
 }
@@ -80,9 +101,11 @@ TEST_F(ConnectionsTest, OneThatIsGone_ChangesNothing) {
 TEST(MemoryBudget, WhatIsHeld_IsSharedAndGivenBack) {
   MemoryBudget budget(100);
   MemoryShare first(budget);
+  first.belong_to("a");
   EXPECT_TRUE(first.try_hold(60));
   {
     MemoryShare second(budget);
+    second.belong_to("b");
     EXPECT_FALSE(second.try_hold(41));
     EXPECT_TRUE(second.try_hold(40));
     EXPECT_TRUE(second.others_leave_room());
@@ -93,7 +116,28 @@ TEST(MemoryBudget, WhatIsHeld_IsSharedAndGivenBack) {
     EXPECT_TRUE(second.others_leave_room()) << "who holds much is not held up by it";
   }
   EXPECT_TRUE(first.others_leave_room());
-  EXPECT_TRUE(first.try_hold(100));
+  EXPECT_TRUE(first.try_hold(100 - 10));
+}
+
+TEST(MemoryBudget, ConnectionsOfOneCaller_ShareWhatItMayHold) {
+  MemoryBudget budget(100);
+  MemoryShare first(budget);
+  MemoryShare second(budget);
+  MemoryShare other(budget);
+  first.belong_to("a");
+  second.belong_to("a");
+  other.belong_to("b");
+  EXPECT_TRUE(first.try_hold(30));
+  EXPECT_TRUE(second.try_hold(20));
+  EXPECT_FALSE(second.try_hold(21));
+  EXPECT_TRUE(other.try_hold(50));
+  other.hold(0);
+  first.hold(60);
+  EXPECT_FALSE(second.others_leave_room());
+  EXPECT_TRUE(other.others_leave_room());
+  first.belong_to("b");
+  EXPECT_TRUE(second.others_leave_room()) << "what it holds moved with it";
+  EXPECT_FALSE(other.others_leave_room());
 }
 
 }  // namespace

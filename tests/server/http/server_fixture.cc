@@ -16,7 +16,8 @@ constexpr std::uint64_t kBodyLimit = 65536;
 
 class StubExchange final : public Exchange {
  public:
-  StubExchange(StubApplication& app, Head head) : app_(app), head_(std::move(head)) {}
+  StubExchange(StubApplication& app, Head head, int number)
+      : app_(app), head_(std::move(head)), number_(number) {}
 
   Admission admit_now() override {
     if (head_.target == "/refused") {
@@ -47,7 +48,13 @@ class StubExchange final : public Exchange {
 
   bool is_identified() const override { return !error_ && !head_.target.starts_with("/public"); }
 
-  bool is_expected() const override { return !head_.target.starts_with("/ask/stranger"); }
+  std::string caller() const override {
+    const auto named = head_.headers.find("caller");
+    if (named != head_.headers.end()) {
+      return named->second;
+    }
+    return head_.target.starts_with("/ask/stranger") ? "" : "number " + std::to_string(number_);
+  }
 
   void received() override { ++app_.received; }
   Response handle(Bytes body) override {
@@ -68,6 +75,7 @@ class StubExchange final : public Exchange {
  private:
   StubApplication& app_;
   Head head_;
+  const int number_;
   std::optional<Error> error_;
 };
 
@@ -83,10 +91,10 @@ std::filesystem::path make_folder() {
 
 std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head,
                                                 std::optional<Digest> client_key) {
-  ++opened;
+  const int number = ++opened;
   const std::scoped_lock lock(mutex);
   last_client_key = std::move(client_key);
-  return std::make_unique<StubExchange>(*this, std::move(head));
+  return std::make_unique<StubExchange>(*this, std::move(head), number);
 }
 
 Response StubApplication::refuse(Listener /*listener*/, const std::string& /*peer*/,

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,7 +23,8 @@ namespace assay::server::test {
 // Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
 // after a trip to the pool, everything else with what `handler` makes of the body (an echo unless
 // told otherwise). Bodies over 64 KiB are refused. Whoever asks for "/public..." or is refused is a
-// stranger.
+// stranger. The field "Caller" names the caller; without it each request has a caller of its own,
+// or is a stranger's when it asks for "/ask/stranger".
 class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,
@@ -44,6 +46,27 @@ class StubApplication final : public Application {
   std::mutex mutex;
   std::optional<Digest> last_client_key;  // under `mutex`
   std::vector<int> statuses;              // of closed exchanges, under `mutex`
+};
+
+// Handlers wait at this gate until it opens.
+class Gate {
+ public:
+  void wait() {
+    ++waiting;
+    latch_.wait();
+  }
+  void open() {
+    if (!opened_.exchange(true)) {
+      latch_.count_down();
+    }
+  }
+  ~Gate() { open(); }
+
+  std::atomic<int> waiting = 0;
+
+ private:
+  std::latch latch_{1};
+  std::atomic<bool> opened_ = false;
 };
 
 // Stands still until it is moved.
