@@ -337,13 +337,13 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   co_return response;
 }
 
-Status Session::make_room(Bytes& body, std::size_t more) {
+Status Session::make_room(Bytes& body, std::size_t more, std::uint64_t later) {
   const std::size_t needed = body.size() + more;
   if (needed <= body.capacity()) {
     return {};
   }
   const std::size_t room = std::max({needed, kFirstBodyBytes, 2 * body.capacity()});
-  const std::size_t wanted = std::min<std::size_t>(room, needed + unread_);
+  const std::size_t wanted = std::min<std::size_t>(room, needed + later);
   if (!memory_.try_hold(wanted)) {
     return fail(ErrorCode::kOverloaded, "bodies and answers under way take all their memory");
   }
@@ -355,7 +355,7 @@ net::awaitable<Status> Session::read_body(Bytes& body, bool expect_continue) {
   const auto from_buffer =
       static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
   const ByteView first = as_bytes(buffer_).first(from_buffer);
-  Status room = make_room(body, from_buffer);
+  Status room = make_room(body, from_buffer, unread_ - from_buffer);
   if (!room) {
     co_return room;
   }
@@ -378,7 +378,7 @@ net::awaitable<Status> Session::read_body(Bytes& body, bool expect_continue) {
     const std::size_t got =
         co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
     unread_ -= got;
-    room = make_room(body, got);
+    room = make_room(body, got, unread_);
     if (room) {
       body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
     }

@@ -86,8 +86,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<Response> converse(Exchange& exchange, bool expect_continue);
   // Reads the body. Fails when the body did not arrive, or when there is no memory for it.
   Awaitable<Status> read_body(Bytes& body, bool expect_continue);
-  // Reserves memory so that `more` bytes can be appended to `body`.
-  [[nodiscard]] Status make_room(Bytes& body, std::size_t more);
+  // Reserves memory so that `more` bytes can be appended to `body`. `later` bytes come after them.
+  [[nodiscard]] Status make_room(Bytes& body, std::size_t more, std::uint64_t later);
   // Waits for bytes and appends them to the buffer.
   Awaitable<void> fill();
   // Writes all of `out_`. Returns false when the connection must end.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One caller takes all that it can get: threads, the queue, memory, connections. Others are
-// answered.
+// answered, and admission is not concerned.
 
 #include <gtest/gtest.h>
 
@@ -141,6 +141,22 @@ TEST_F(FairnessTest, AnswersThatOneCallerDoesNotRead_LeaveConnectionsForOthers) 
   for (const std::size_t i : {0U, 1U}) {
     EXPECT_EQ(clients_[i]->receive()->body.size(), 16U << 20);
   }
+}
+
+TEST_F(FairnessTest, FullMemoryOfTheApi_LeavesAdmissionAQuarterBesideIt) {
+  limits_.max_bytes_in_flight = 240'000;
+  answer_at_length();
+  serve_both();
+  begin(get_of("busy", "/large"));
+  wait_until([this] { return status(get_of("node")) == 503; });
+  const auto review = [this](std::size_t length) {
+    return client({.port = server_->port(Listener::kAdmission)})
+        ->exchange(post_of("cluster", length) + std::string(length, 'x'))
+        ->status;
+  };
+  EXPECT_EQ(review(60'000), 200);
+  EXPECT_EQ(review(60'001), 503);
+  EXPECT_EQ(status(get_of("node")), 503) << "the API is full still";
 }
 
 }  // namespace

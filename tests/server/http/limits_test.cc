@@ -29,16 +29,6 @@ class LimitsTest : public test::ServerTest {
     limits_.shutdown_timeout = milliseconds(15'000);
   }
 
-  // Serves the API and admission.
-  void serve_both() {
-    ListenerOptions api;
-    api.address = "127.0.0.1";
-    api.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
-    ListenerOptions admission = api;
-    admission.kind = Listener::kAdmission;
-    server_ = HttpServer::start({api, admission}, limits_, app_, clock_, time_).value();
-  }
-
   // Has two places. Two clients send `request` and read nothing; returns when both were answered.
   std::vector<std::unique_ptr<TlsClient>> take_both_places(std::string_view request) {
     limits_.max_connections = 2;

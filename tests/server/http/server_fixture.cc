@@ -12,8 +12,6 @@
 namespace assay::server::test {
 namespace {
 
-constexpr std::uint64_t kBodyLimit = 65536;
-
 class StubExchange final : public Exchange {
  public:
   StubExchange(StubApplication& app, Head head, int number)
@@ -24,7 +22,7 @@ class StubExchange final : public Exchange {
       refuse({ErrorCode::kForbidden, "", ""});
       return Admission::kRefused;
     }
-    if (head_.content_length > kBodyLimit) {
+    if (head_.content_length > app_.body_limit) {
       refuse({ErrorCode::kPayloadTooLarge, "", ""});
       return Admission::kRefused;
     }
@@ -169,11 +167,18 @@ ServerTest::~ServerTest() {
   std::filesystem::remove_all(folder_);
 }
 
-void ServerTest::serve() {
-  ListenerOptions options;
-  options.address = "127.0.0.1";
-  options.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
-  auto server = HttpServer::start({options}, limits_, app_, clock_, time_);
+void ServerTest::serve() { serve({Listener::kApi}); }
+
+void ServerTest::serve_both() { serve({Listener::kApi, Listener::kAdmission}); }
+
+void ServerTest::serve(const std::vector<Listener>& kinds) {
+  std::vector<ListenerOptions> listeners;
+  for (const Listener kind : kinds) {
+    listeners.push_back({.kind = kind,
+                         .address = "127.0.0.1",
+                         .tls = {path("tls.crt"), path("tls.key"), client_certificate_}});
+  }
+  auto server = HttpServer::start(listeners, limits_, app_, clock_, time_);
   ASSERT_TRUE(server) << to_string(server.error());
   server_ = *std::move(server);
 }

@@ -22,9 +22,9 @@ namespace assay::server::test {
 
 // Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
 // after a trip to the pool, everything else with what `handler` makes of the body (an echo unless
-// told otherwise). Bodies over 64 KiB are refused. Whoever asks for "/public..." or is refused is a
-// stranger. The field "Caller" names the caller; without it each request has a caller of its own,
-// or is a stranger's when it asks for "/ask/stranger".
+// told otherwise). Bodies beyond `body_limit` are refused. Whoever asks for "/public..." or is
+// refused is a stranger. The field "Caller" names the caller; without it each request has a caller
+// of its own, or is a stranger's when it asks for "/ask/stranger".
 class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,
@@ -35,6 +35,7 @@ class StubApplication final : public Application {
 
   std::function<Response(const Head& head, const Bytes& body)> handler;
   std::function<void()> before_admit;
+  std::uint64_t body_limit = 65536;
   std::atomic<int> opened = 0;    // requests
   std::atomic<int> received = 0;  // bodies
   std::atomic<int> handled = 0;
@@ -90,8 +91,10 @@ class ServerTest : public testing::Test {
   ServerTest();
   ~ServerTest() override;
 
-  // Serves with `limits_`, by `time_`.
+  // Serves the API with `limits_`, by `time_`.
   void serve();
+  // Serves the API and admission.
+  void serve_both();
   // Connected, past the handshake.
   std::unique_ptr<TlsClient> client();
   std::unique_ptr<TlsClient> client(TlsClientOptions options);
@@ -111,6 +114,9 @@ class ServerTest : public testing::Test {
   ClientCertificate client_certificate_ = ClientCertificate::kOptional;
   StubApplication app_;
   std::unique_ptr<HttpServer> server_;
+
+ private:
+  void serve(const std::vector<Listener>& kinds);
 };
 
 }  // namespace assay::server::test
