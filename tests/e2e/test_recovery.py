@@ -54,6 +54,18 @@ class Recovery(unittest.TestCase):
         database.commit()
         database.close()
 
+    def files_end_at(self, service, size):
+        service.run("prlimit", "--pid", str(service.process.pid), f"--fsize={size}:unlimited")
+
+    def seconds_until_ready(self, service):
+        """How long it takes from the moment at which the disk has room again."""
+        self.files_end_at(service, "unlimited")
+        start = time.monotonic()
+        while service.request("GET", "/readyz", token=None)[0] != 200:
+            self.assertLess(time.monotonic() - start, 20, "not ready by itself")
+            time.sleep(0.02)
+        return time.monotonic() - start
+
     def assayd(self, service, *command):
         return service.run("assayd", *command, "service/assayd.json", check=False)
 
@@ -230,11 +242,15 @@ class Recovery(unittest.TestCase):
             status, answer = service.request("POST", "/v1/manifests", service.manifest("b"))
             self.assertEqual((status, answer["code"]), (503, "storage"))
             self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
-            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited:unlimited")
-            deadline = time.monotonic() + 20
-            while service.request("GET", "/readyz", token=None)[0] != 200:
-                self.assertLess(time.monotonic(), deadline, "not ready by itself")
-                time.sleep(0.1)
+            # It looks once a second; a busy machine gets three chances to show that.
+            seconds = self.seconds_until_ready(service)
+            for name in ("c", "d"):
+                if seconds > 2:
+                    self.files_end_at(service, 4096)
+                    self.assertEqual(
+                        service.request("POST", "/v1/manifests", service.manifest(name))[0], 503)
+                    seconds = self.seconds_until_ready(service)
+            self.assertLessEqual(seconds, 2)
             again = (service.dir / "b.signed.json").read_bytes()
             self.assertEqual(service.request("POST", "/v1/manifests", again)[0], 201)
 
@@ -247,7 +263,7 @@ class Recovery(unittest.TestCase):
             self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 503)
             for number in range(20):
                 self.assertTrue(service.admitted(f"full-{number}"))
-            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited:unlimited")
+            self.files_end_at(service, "unlimited")
             # What was admitted meanwhile is written when the disk takes it.
             deadline = time.monotonic() + 20
             while service.unselected() < 21:

@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each key of a service is replaced, and what was given out before keeps its worth; docs/rotation.md."""
 import base64
+import datetime
 import json
 import sqlite3
 import unittest
 
 import harness
+import nodes
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+
+
+def base64url(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def verify_es256(token, jwk):
+    """RFC 7518, sections 3.4 and 6.2, as anybody does it who has the token and the key set."""
+    x, y = (int.from_bytes(base64url(jwk[name]), "big") for name in ("x", "y"))
+    signed, _, signature = token.rpartition(".")
+    r, s = (int.from_bytes(base64url(signature)[start:start + 32], "big") for start in (0, 32))
+    ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key().verify(
+        utils.encode_dss_signature(r, s), signed.encode(), ec.ECDSA(hashes.SHA256()))
 
 
 class Rotation(unittest.TestCase):
@@ -125,8 +143,19 @@ class Rotation(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("signature-missing", done.stderr + done.stdout)
 
+    def ear(self, service):
+        """The result of an appraisal of node-1, made now."""
+        with service.worker() as worker:
+            worker.wait("enrolled")
+            worker.stop()
+        measured = service.request("GET", "/v1/nodes/node-1")[1]["measured"]
+        return service.request("GET", "/v1/documents/" + measured["appraisal"])[1]["ear"]
+
     def test_ear_key(self):
-        service = self.service()
+        service = nodes.NodeService(attestation={"ear_key_files": ["ear.pem"]})
+        self.addCleanup(service.__exit__)
+        service.__enter__()
+        before = self.ear(service)
         report = self.rotate(service, "ear", "ear-2.pem")
         self.assertIn("ear key was rotated", self.refused(service))
         self.configure(service, attestation={"ear_key_files": ["ear-2.pem"]})
@@ -134,6 +163,18 @@ class Rotation(unittest.TestCase):
         keys = {key["kid"]: key for key in self.jwks(service)}
         self.assertNotIn("not_after", keys[report["new_key_id"]])
         self.assertEqual(keys[report["old_key_id"]]["not_after"], report["time"])
+        # What was given out before is taken with the published keys, and so is what comes now.
+        after = self.ear(service)
+        for token, key_id, other in ((before, report["old_key_id"], report["new_key_id"]),
+                                     (after, report["new_key_id"], report["old_key_id"])):
+            header, claims = (json.loads(base64url(part)) for part in token.split(".")[:2])
+            self.assertEqual((header["alg"], header["kid"]), ("ES256", key_id))
+            verify_es256(token, keys[key_id])
+            with self.assertRaises(InvalidSignature):
+                verify_es256(token, keys[other])
+            end = keys[key_id].get("not_after")
+            made = datetime.datetime.fromtimestamp(claims["iat"], datetime.timezone.utc)
+            self.assertTrue(end is None or made <= datetime.datetime.fromisoformat(end), claims)
 
     def test_without_the_old_key_nothing_follows(self):
         service = self.service()
