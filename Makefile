@@ -149,6 +149,13 @@ limits: ## what a review and a decision cost and store, against the limits of do
 	@build/release/bin/limits_review_bench
 	@build/release/bin/limits_decision_bench statements=4000 decisions=50
 
+.PHONY: limits-load
+limits-load: ## what a service does beside a load and after it, against the bars of docs/limits.md (minutes, on a quiet machine; PRINT_ONLY=1: only figures)
+	@$(install) build test
+	@$(MAKE) -s build/release/.configured-tests
+	@$(call cmake_build,release,programs)
+	@bench/limits_load.py $(if $(PRINT_ONLY),--print-only)
+
 .PHONY: bench
 bench: ## build and run the benchmarks
 	@$(install) build test analysis
@@ -180,6 +187,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) coverage
 	@$(MAKE) torture
 	@$(MAKE) limits
+	@$(MAKE) limits-load PRINT_ONLY=1
 	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes
 	@$(MAKE) test-differential

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one user of the service feels of the others: a real assayd, over TLS.
 
-Usage: bench/limits_load.py [--seconds N] [--only PART,...] [--bin DIR]
+Usage: bench/limits_load.py [--seconds N] [--only PART,...] [--print-only] [--bin DIR]
 Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Exits with 1
-when a figure is beyond its bar. Measures
+when a figure is beyond its bar (not with --print-only), or when the service does not recover within a
+minute of the end of a load. Measures
   admission         reviews of pods that a policy selects, one after the other, each a stored decision
   busy_admission    the same while `--connections` API connections ask without a pause
   written_admission the same while those connections write: each asks for decisions, which are stored
@@ -289,6 +290,8 @@ def main():
     parser.add_argument("--senders", type=int, default=4, help="of large bodies, beside /livez")
     parser.add_argument("--only", metavar="PART,...", help="some of load, silent, body, livez, memory, "
                         "queue and disk")
+    parser.add_argument("--print-only", action="store_true",
+                        help="exit with 0 all the same: for a machine that is not quiet")
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin"), help="folder of programs")
     options = parser.parse_args()
     os.environ["ASSAY_BIN"] = os.path.abspath(options.bin)
@@ -319,7 +322,7 @@ def main():
     late = [place for place, value, bar in judged(figures) if value > bar]
     for place in late:
         print(f"limits_load: {place} is beyond its bar", file=sys.stderr)
-    return 1 if late else 0
+    return 1 if late and not options.print_only else 0
 
 
 if __name__ == "__main__":
