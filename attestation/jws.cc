@@ -2,6 +2,8 @@
 #include "attestation/jws.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "attestation/crypto/ecdsa_signature.h"
 
@@ -10,10 +12,11 @@ namespace {
 
 constexpr std::size_t kScalarBytes = 32;
 constexpr std::size_t kP384ScalarBytes = 48;
-constexpr JsonLimits kHeaderLimits{.max_bytes = 1024, .max_depth = 2};
-constexpr JsonLimits kClaimLimits{.max_bytes = kMaxTokenBytes, .max_depth = 16};
+constexpr std::size_t kMaxClaimDepth = 16;
 
-std::unexpected<Error> no_token(const char* why) { return fail(ErrorCode::kSchemaViolation, why); }
+std::unexpected<Error> no_token(std::string why) {
+  return fail(ErrorCode::kSchemaViolation, std::move(why));
+}
 
 struct Parts {
   std::string_view header;
@@ -80,21 +83,28 @@ Result<Bytes> decode_token_part(std::string_view text) {
   return bytes;
 }
 
-Result<Token> parse_token(std::string_view text) {
-  const auto parts = text.size() > kMaxTokenBytes ? std::nullopt : split(text);
+Result<Token> parse_token(std::string_view text, const TokenLimits& limits) {
+  if (text.size() > limits.token) {
+    return no_token("a token has at most " + std::to_string(limits.token) + " bytes");
+  }
+  const auto parts = split(text);
   if (!parts) {
-    return no_token("a token is three parts with dots between them, 64 KiB at most");
+    return no_token("a token is three parts with dots between them");
   }
   ASSAY_ASSIGN(const Bytes header, decode_token_part(parts->header));
+  if (header.size() > limits.header) {
+    return no_token("the header of a token has at most " + std::to_string(limits.header) +
+                    " bytes");
+  }
   Token token{{}, {}, parts->claims, parts->signed_part};
-  ASSAY_ASSIGN(token.header, object_of(header, kHeaderLimits));
+  ASSAY_ASSIGN(token.header, object_of(header, {.max_depth = limits.header_depth}));
   ASSAY_ASSIGN(token.signature, decode_token_part(parts->signature));
   return token;
 }
 
 Result<Json> claims_of(const Token& token) {
   ASSAY_ASSIGN(const Bytes claims, decode_token_part(token.claims_part));
-  return object_of(claims, kClaimLimits);
+  return object_of(claims, {.max_depth = kMaxClaimDepth});  // as long as its token may be
 }
 
 Status verify_ecdsa(const Token& token, const PublicKey& key) {

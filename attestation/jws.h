@@ -11,7 +11,14 @@
 
 namespace assay::attestation {
 
+// Of a token of ours, and of one about the identity of a workload.
 inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
+inline constexpr std::size_t kMaxTokenHeaderBytes = 1U << 10;
+struct TokenLimits {
+  std::size_t token = kMaxTokenBytes;
+  std::size_t header = kMaxTokenHeaderBytes;  // decoded
+  std::size_t header_depth = 2;
+};
 
 // Signs `claims` with the header {"alg":"ES256","kid":KEY ID,"typ":"JWT"}. Errors: unsupported-key
 // unless `signer` is ECDSA P-256; limit-exceeded for a token of more than kMaxTokenBytes.
@@ -31,8 +38,8 @@ struct Token {
   std::string_view signed_part;
 };
 // Splits a token into its parts. Each part must be canonical base64url without padding. Errors:
-// schema-violation for a text that is not a token.
-[[nodiscard]] Result<Token> parse_token(std::string_view text);
+// schema-violation for a text that is not a token, or longer than `limits` allow.
+[[nodiscard]] Result<Token> parse_token(std::string_view text, const TokenLimits& limits = {});
 [[nodiscard]] Result<Bytes> decode_token_part(std::string_view text);
 // Parses the claims, which must be an object. The caller must have verified the signature before.
 // Errors: schema-violation.

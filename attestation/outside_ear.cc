@@ -53,7 +53,10 @@ std::unexpected<Refused> refuse(std::string error, std::string detail) {
 // (jwk, x5c) are not looked at; what must be understood and is not (crit) makes it no token of
 // ours.
 Checked<Json> verified_claims(const std::string& text, const OutsideVerifier& verifier) {
-  const auto token = parse_token(text);
+  constexpr TokenLimits kLimits{.token = kMaxOutsideTokenBytes,
+                                .header = kMaxOutsideHeaderBytes,
+                                .header_depth = 3};  // a key with its x5c (RFC 7517 section 4.7)
+  const auto token = parse_token(text, kLimits);
   if (!token) {
     return refuse("EAR_FORMAT", token.error().detail);
   }

@@ -179,7 +179,7 @@ Json to_json(const EarEvidence& evidence) {
 }
 
 Result<EarEvidence> parse_ear_evidence(ByteView document) {
-  constexpr JsonLimits kLimits{.max_bytes = kMaxQuoteBytes, .max_depth = 2};
+  constexpr JsonLimits kLimits{.max_bytes = kMaxOtherEvidenceBytes, .max_depth = 2};
   ASSAY_ASSIGN(const Json json, parse_json(document, kLimits));
   const auto is_text = [&](const char* name) {
     return json.contains(name) && json[name].is_string();

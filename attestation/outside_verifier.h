@@ -24,6 +24,11 @@ namespace assay::attestation {
 inline constexpr std::string_view kEarEvidence = "ear";
 inline constexpr std::string_view kEarEvidenceMediaType = "application/vnd.assay.ear-evidence+json";
 
+// Limits on a token and its header (bytes, decoded): the verifier may put the machine's event log
+// into one, and chains of certificates, which nobody looks at, into the other.
+inline constexpr std::size_t kMaxOutsideTokenBytes = 256U << 10;
+inline constexpr std::size_t kMaxOutsideHeaderBytes = 16U << 10;
+
 // The two generations of names in tokens. A token with names of both is refused: two readers could
 // take it for two results.
 enum class EarNames : std::uint8_t { kUnderscores, kDots };

@@ -58,8 +58,9 @@ Result<Evidence> evidence_from_json(const Json& json) {
   if (!quote) {
     return members::under("/quote", std::move(quote).error());
   }
-  if (quote->size() > kMaxQuoteBytes) {
-    return fail(ErrorCode::kLimitExceeded, "a quote has at most 32 KiB", "/quote");
+  if (quote->size() > max_quote_bytes(evidence.type)) {
+    return fail(ErrorCode::kLimitExceeded,
+                "a quote has at most 32 KiB, and evidence of other types 1 MiB", "/quote");
   }
   evidence.quote = *std::move(quote);
   auto event_log = base64_decode(members::text(json, "event_log"));

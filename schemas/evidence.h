@@ -17,7 +17,10 @@
 namespace assay {
 
 inline constexpr std::string_view kTdxEvidence = "tdx";
+// Of `quote`: a TDX quote, and evidence of any other type. What verifiers elsewhere say of a
+// machine repeats its event log, and several devices have a chain of certificates each.
 inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
+inline constexpr std::size_t kMaxOtherEvidenceBytes = 1U << 20;
 inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
@@ -36,6 +39,10 @@ struct Evidence {
   std::string media_type{};
 };
 [[nodiscard]] Json to_json(const Evidence& evidence);
+// Returns the limit on `quote` for evidence of this type.
+[[nodiscard]] constexpr std::size_t max_quote_bytes(std::string_view type) {
+  return type == kTdxEvidence ? kMaxQuoteBytes : kMaxOtherEvidenceBytes;
+}
 // Checks shape, base64 and sizes. Whether there is a verifier for the type is not known here.
 // Errors: limit-exceeded; invalid-encoding; the errors of validate().
 [[nodiscard]] Result<Evidence> evidence_from_json(const Json& json);

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{30};
 constexpr std::size_t kMaxOutput =
-    kMaxEvidenceCollateralBytes + 2 * (kMaxQuoteBytes + kMaxEventLogBytes);
+    kMaxEvidenceCollateralBytes + 2 * (kMaxOtherEvidenceBytes + kMaxEventLogBytes);
 
 // Everything until the end of the pipe.
 Result<Bytes> read_output(int pipe, Clock::time_point deadline) {

@@ -36,14 +36,13 @@ class OutsideResult final : public EvidenceSource {
     if (result.token.empty()) {
       return no_evidence("writes no member ear");
     }
-    const std::string text = to_json(result).dump();
-    if (text.size() > kMaxQuoteBytes) {
-      return no_evidence("writes a token that is too long");
+    if (result.token.size() > attestation::kMaxOutsideTokenBytes) {
+      return no_evidence("writes a token of more than 256 KiB");
     }
     Evidence evidence;
     evidence.type = attestation::kEarEvidence;
     evidence.media_type = attestation::kEarEvidenceMediaType;
-    evidence.quote = to_bytes(text);
+    evidence.quote = to_bytes(to_json(result).dump());
     return evidence;
   }
 

@@ -18,6 +18,7 @@
 #include "attestation/plugin.h"
 #include "attestation/plugin/memory_file.h"
 #include "attestation/plugin/wire.h"
+#include "schemas/evidence.h"
 #include "schemas/posix/child_process.h"
 
 namespace assay::attestation::plugin {
@@ -45,6 +46,13 @@ std::uint32_t purpose_of(Purpose purpose) {
   }
   return ASSAY_PURPOSE_INSPECT;
 }
+
+// The longest evidence always leaves room for the policy, which a signed document of 1 MiB brings
+// in base64.
+constexpr std::size_t kRoomForPolicy = std::size_t{768} << 10;
+static_assert(kMaxOtherEvidenceBytes + kMaxEventLogBytes + kMaxEvidenceCollateralBytes +
+                  kRoomForPolicy <=
+              kMaxRequestBytes);
 
 Result<Descriptor> request_of(const PluginCall& call) {
   const std::array<ByteView, kParts> parts = {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schemas/evidence.h"
 #include "server/api/handlers.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/kubernetes/review.h"
@@ -17,6 +18,10 @@ constexpr std::size_t kReviewBytes = kMaxReviewBytes;
 constexpr std::size_t kDecisionBytes = 256U << 10;
 constexpr std::size_t kSmallBytes = 64U << 10;
 constexpr std::size_t kEvidenceBytes = 16U << 20;
+// The longest evidence, in base64 twice, and its collateral, in base64 once, leave 5 MiB.
+static_assert((kMaxOtherEvidenceBytes + kMaxEventLogBytes) * 16 / 9 +
+                  kMaxEvidenceCollateralBytes * 4 / 3 + (5U << 20) <
+              kEvidenceBytes);
 constexpr std::size_t kHeartbeatBytes = 128U << 10;
 // As many entries as a manifest, in base64 twice, and evidence.
 constexpr std::size_t kReportBytes = 32U << 20;

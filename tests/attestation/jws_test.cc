@@ -58,7 +58,31 @@ TEST(Jws, OwnToken_HasOneFormAndALimit) {
   EXPECT_EQ(code_of(verify_jws(std::string(kMaxTokenBytes + 1, 'a'), half_of(key))),
             "schema-violation");
   EXPECT_EQ(code_of(sign_jws({{"a", std::string(kMaxTokenBytes, 'a')}}, key)), "limit-exceeded");
+  const std::size_t room = (kMaxTokenBytes - text.size()) / 4 * 3;  // 3 bytes are 4 digits
+  const std::string longest = sign_jws({{"a", std::string(room - 1, 'a')}}, key).value();
+  EXPECT_GT(longest.size(), kMaxTokenBytes - 4);
+  EXPECT_EQ(code_of(verify_jws(longest, half_of(key))), "ok");
+  EXPECT_EQ(code_of(sign_jws({{"a", std::string(room + 3, 'a')}}, key)), "limit-exceeded");
   EXPECT_EQ(code_of(sign_jws({{"a", 1}}, signer(SignatureAlgorithm::kEd25519))), "unsupported-key");
+}
+
+// Whoever takes longer tokens says so.
+TEST(Jws, Limits_AreOfTokenAndHeader) {
+  const Signer& key = signer(SignatureAlgorithm::kEcdsaP256);
+  const auto detail = [](const std::string& text, const TokenLimits& limits) {
+    const auto token = parse_token(text, limits);
+    return token ? "" : token.error().detail;
+  };
+  const std::string text = token_of({{"a", std::string(kMaxTokenHeaderBytes, 'x')}}, {}, key);
+  const std::size_t header = kMaxTokenHeaderBytes + 8;
+  EXPECT_EQ(detail(text, {.header = header}), "");
+  EXPECT_EQ(detail(text, {.header = header - 1}), "the header of a token has at most 1031 bytes");
+  EXPECT_EQ(detail(text, {}), "the header of a token has at most 1024 bytes");
+  EXPECT_EQ(detail(text, {.token = text.size(), .header = header}), "");
+  EXPECT_EQ(detail(text, {.token = 1000, .header = header}), "a token has at most 1000 bytes");
+  const std::string deep = token_of(Json::parse(R"({"a":[{"b":1}]})"), {}, key);
+  EXPECT_EQ(detail(deep, {.header_depth = 3}), "");
+  EXPECT_EQ(detail(deep, {}), "header and claims of a token are JSON objects");
 }
 
 TEST(Jws, KeyThatDoesNotSign_MakesNoToken) {

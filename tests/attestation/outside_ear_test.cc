@@ -240,6 +240,51 @@ TEST(OutsideEar, Header_IsNotBelieved) {
             "EAR_SIGNATURE");
 }
 
+// Verifiers repeat the event log in what they say: those of real machines take 10 to 80 KB.
+TEST(OutsideEar, Token_IsAsLongAsItsLimitAndNoLonger) {
+  const auto verifier = parse_outside_verifier(old_policy()).value();
+  const Asked asked;
+  const auto verdict = [&](const std::string& token) {
+    return verify_outside_ear({token, asked.key, asked.request}, verifier, asked.expected(),
+                              at(kNow));
+  };
+  Json claims = old_claims();
+  claims["log"] = std::string(150'000, 'x');
+  const std::string token = token_of(header(), claims, p256());
+  EXPECT_GT(token.size(), 200'000U);
+  EXPECT_EQ(error_of(verdict(token)), "OK:affirming");
+  const std::size_t more = (kMaxOutsideTokenBytes - token.size()) / 4 * 3;  // 4 digits are 3 bytes
+  claims["log"] = std::string(150'000 + more, 'x');
+  const std::string longest = token_of(header(), claims, p256());
+  EXPECT_GT(longest.size(), kMaxOutsideTokenBytes - 4);
+  EXPECT_EQ(error_of(verdict(longest)), "OK:affirming");
+  claims["log"] = std::string(150'000 + more + 4, 'x');
+  const EarVerdict beyond = verdict(token_of(header(), claims, p256()));
+  EXPECT_EQ(error_of(beyond), "EAR_FORMAT");
+  EXPECT_EQ(beyond.detail, "a token has at most 262144 bytes");
+}
+
+// RFC 7515 section 4.1.6, RFC 7517 section 4.7: chains, which are let through and not looked at.
+TEST(OutsideEar, Header_HasRoomForChains) {
+  const auto with = [](const Json& x5c, const char* place) {
+    Json head = header();
+    head["jwk"] = jwk_of(p384());
+    head[Json::json_pointer(place)] = x5c;
+    return judge(old_claims(), old_policy(), {}, head);
+  };
+  const Json chain = Json::array({std::string(4000, 'A'), std::string(4000, 'B'), "C"});
+  EXPECT_EQ(error_of(with(chain, "/x5c")), "OK:affirming");
+  EXPECT_EQ(error_of(with(chain, "/jwk/x5c")), "OK:affirming");
+  EXPECT_EQ(error_of(with(Json::array({chain}), "/jwk/x5c")), "EAR_FORMAT") << "nested too deeply";
+  Json head = header();
+  head["x5c"] = "";
+  const std::size_t room = kMaxOutsideHeaderBytes - head.dump().size();
+  head["x5c"] = std::string(room, 'A');
+  EXPECT_EQ(error_of(judge(old_claims(), old_policy(), {}, head)), "OK:affirming");
+  head["x5c"] = std::string(room + 1, 'A');
+  EXPECT_EQ(error_of(judge(old_claims(), old_policy(), {}, head)), "EAR_FORMAT");
+}
+
 TEST(OutsideEar, AnyByteOfTheToken_IsCovered) {
   const auto verifier = parse_outside_verifier(old_policy()).value();
   const Asked asked;

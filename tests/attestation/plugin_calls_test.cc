@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/plugin/memory_file.h"
+#include "attestation/plugin/wire.h"
 #include "schemas/core/sha.h"
 #include "tests/attestation/limits.h"
 #include "tests/attestation/plugin_support.h"
@@ -152,6 +153,26 @@ TEST(PluginCalls, SignalsInTheMeantime_DoNotEndThem) {
   ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
   ASSERT_FALSE(hanging);
   EXPECT_EQ(spoken_of(hanging.error()), "verifier-failed");
+}
+
+TEST(PluginCalls, RequestAndAnswer_AreAsLongAsTheirLimitsAndNoLonger) {
+  const auto host =
+      Host::make(read_plugin(test::plugin_path("wicked")).value(), test::host_options());
+  PluginCall call = some_call();
+  const std::size_t others = sizeof(RequestHeader) + call.type.size() + call.media_type.size() +
+                             call.report_data.size() + call.endorsements.size() +
+                             call.policy.size();
+  Bytes evidence = to_bytes("longest");
+  evidence.resize(kMaxRequestBytes - others);
+  call.evidence = evidence;
+  const auto answer = host->call(call);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->size(), kMaxAnswerBytes);
+  evidence.push_back(0);
+  call.evidence = evidence;
+  EXPECT_EQ(spoken_of(host->call(call).error()), "limit-exceeded");
+  call.evidence = as_bytes("too-long");
+  EXPECT_EQ(spoken_of(host->call(call).error()), "verifier-failed");
 }
 
 // Seven would do: for the request, a pipe, a pair of sockets, and copies of two for the host.

@@ -64,6 +64,16 @@ TEST(Conformance, PluginThatLooksAtNothing_Fails) {
                                       "v/flipped"}));
 }
 
+TEST(Conformance, Evidence_IsAsLongAsNodesMaySend) {
+  Json vectors = example_vectors();
+  const auto parsed_with = [&](std::size_t bytes) {
+    vectors["vectors"][0]["evidence"] = base64_encode(Bytes(bytes));
+    return parse_vectors(to_bytes(vectors.dump())).has_value();
+  };
+  EXPECT_TRUE(parsed_with(kMaxOtherEvidenceBytes));
+  EXPECT_FALSE(parsed_with(kMaxOtherEvidenceBytes + 3));
+}
+
 // A verifier whose answers a test plays. It counts its calls from 1.
 class PlayedVerifier final : public EvidenceVerifier {
  public:

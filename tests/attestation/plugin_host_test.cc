@@ -164,6 +164,18 @@ TEST(PluginHost, OtherProgramAsHost_IsAnError) {
   EXPECT_TRUE(found == "unavailable" || found == "verifier-failed") << found;
 }
 
+TEST(PluginHost, LongestEvidence_ArrivesWhole) {
+  Evidence evidence = wicked_evidence("good");
+  evidence.quote.resize(kMaxOtherEvidenceBytes);
+  evidence.quote.back() = 7;
+  evidence.event_log = Bytes(kMaxEventLogBytes);
+  evidence.collateral = {{"chain", std::string(kMaxEvidenceCollateralBytes - 12, 'x')}};
+  const auto appraised = ask(*wicked(), evidence);
+  ASSERT_TRUE(appraised) << to_string(appraised.error());
+  EXPECT_EQ(appraised->result["measurements"]["evidence"], std::to_string(kMaxOtherEvidenceBytes));
+  EXPECT_EQ(appraised->result["measurements"]["last"], "7");
+}
+
 TEST(PluginHost, RequestThatIsTooLong_IsRefused) {
   Evidence evidence = wicked_evidence("good");
   evidence.quote.resize(std::size_t{9} << 20);
@@ -241,6 +253,8 @@ TEST_F(PluginFileTest, WhatIsNoRegularFile_IsRefused) {
     EXPECT_EQ(code(path(name)), "plugin-unusable") << name;
   }
   std::ofstream(path("huge")).close();
+  std::filesystem::resize_file(path("huge"), 64U << 20);
+  EXPECT_EQ(code(path("huge")), "OK");
   std::filesystem::resize_file(path("huge"), (64U << 20) + 1);
   EXPECT_EQ(code(path("huge")), "plugin-unusable");
   EXPECT_EQ(code("/dev/zero"), "plugin-unusable");

@@ -167,11 +167,31 @@ TEST(Evidence, Changes_AreRefused) {
   }
 }
 
-TEST(Evidence, LargestQuote_IsTaken) {
+TEST(Evidence, LargestQuoteAndLog_AreTakenAndNoLargerOnes) {
   Evidence evidence = sample_evidence();
   evidence.quote = Bytes(kMaxQuoteBytes);
   evidence.event_log = Bytes(kMaxEventLogBytes);
   EXPECT_TRUE(evidence_from_json(to_json(evidence)));
+  evidence.event_log.push_back(0);
+  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/event_log");
+  evidence.event_log.pop_back();
+  evidence.quote.push_back(0);
+  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/quote");
+}
+
+// What others say of a machine, and chains of several devices, are longer than a quote.
+TEST(Evidence, OfAnotherType_MayBeLonger) {
+  Evidence evidence{"example", Bytes(kMaxQuoteBytes + 1), {}, Json()};
+  EXPECT_TRUE(evidence_from_json(to_json(evidence)));
+  evidence.quote = Bytes(kMaxOtherEvidenceBytes);
+  const auto read = evidence_from_json(to_json(evidence));
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->quote.size(), kMaxOtherEvidenceBytes);
+  evidence.quote.push_back(0);
+  EXPECT_EQ(code_of(evidence_from_json(to_json(evidence))), "limit-exceeded");
+  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/quote");
+  evidence.quote.resize(kMaxOtherEvidenceBytes + 3);
+  EXPECT_EQ(code_of(evidence_from_json(to_json(evidence))), "schema-violation");
 }
 
 TEST(Evidence, CollateralBeyondTheLimit_IsRefused) {

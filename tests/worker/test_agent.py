@@ -89,14 +89,15 @@ class Agent(NodeTestCase):
             "expires_at": time_text(60), "lease_seconds": 60,
             "challenge": challenge("report", job=JOB), **members})  # fmt: skip
 
-    def command(self, *options):
+    def command(self, *options, evidence="none"):
         return [harness.PROGRAM, "worker", "run", "--node", NODE,
-                "--map", f"{LOCATION}={self.dir}/models/acme/llm", "--evidence", "none",
+                "--map", f"{LOCATION}={self.dir}/models/acme/llm", "--evidence", evidence,
                 "--device", "cpu", "-o", "json", *options, *self.to]
 
-    def start(self, *options):
-        process = subprocess.Popen(self.command(*options), cwd=self.dir, env=self.environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, *options, evidence="none"):
+        process = subprocess.Popen(self.command(*options, evidence=evidence), cwd=self.dir,
+                                   env=self.environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
 
         def end():
             process.kill()
@@ -237,6 +238,25 @@ class Agent(NodeTestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         (enrolment,) = self.enrolments()
         self.assertEqual(enrolment["evidence"]["collateral"], collateral)
+
+    def test_a_token_of_another_verifier_has_256_kib(self):
+        for size, event in (((256 << 10) + 1, "retry"), (256 << 10, "enrolled")):
+            with self.subTest(size):
+                program = self.write("result.sh", "#!/bin/sh\nprintf '{\"ear\":\"'\n"
+                                     f"head -c {size} /dev/zero | tr '\\0' x\nprintf '\"}}'\n")  # fmt: skip
+                program.chmod(0o700)
+                process = self.start("--evidence-command", str(program), evidence="ear")
+                events = map(json.loads, process.stdout)
+                told = next(one for one in events if one["event"] in ("retry", "enrolled"))
+                process.kill()
+                self.assertEqual(told["event"], event)
+                if event == "retry":
+                    self.assertEqual(told["error"]["code"], "evidence-unavailable")
+                    self.assertIn("more than 256 KiB", told["error"]["detail"])
+                    self.assertEqual(self.enrolments(), [])
+        (enrolment,) = self.enrolments()
+        document = json.loads(base64.b64decode(enrolment["evidence"]["quote"]))
+        self.assertEqual(document["ear"], "x" * (256 << 10))
 
     def test_spot_answers(self):
         spot = {"state": "spot", "span": 1 << 20, "spans": [{"entry": 0, "index": 2},

@@ -56,8 +56,10 @@ static size_t accept_with(const struct assay_call* call, const char* type, int o
   const int length = snprintf(answer, capacity,
                               "{\"type\":\"%s\",\"report_data\":\"%s\",\"verdict\":\"accepted\","
                               "\"platform\":\"00112233\",\"measurements\":{\"calls\":\"%d\","
-                              "\"purpose\":\"%u\"},\"trustworthiness\":{\"hardware\":32}}",
-                              type, nonce, calls, (unsigned)call->purpose);
+                              "\"purpose\":\"%u\",\"evidence\":\"%zu\",\"last\":\"%u\"},"
+                              "\"trustworthiness\":{\"hardware\":32}}",
+                              type, nonce, calls, (unsigned)call->purpose, call->evidence.size,
+                              (unsigned)call->evidence.data[call->evidence.size - 1]);
   return (size_t)length;
 }
 
@@ -178,6 +180,11 @@ __attribute__((unused)) static size_t appraise(const struct assay_call* call, ch
   ++calls;
   if (is(call, "good")) {
     return accept_with(call, WICKED_TYPE, 0, answer, capacity);
+  }
+  if (is(call, "longest")) {
+    const size_t size = accept_with(call, WICKED_TYPE, 0, answer, capacity);
+    memset(answer + size, ' ', capacity - size);
+    return capacity;
   }
   if (is(call, "other-nonce")) {
     return accept_with(call, WICKED_TYPE, 1, answer, capacity);

@@ -195,6 +195,15 @@ TEST_F(NodesApi, BadEvidence_LeavesNoNode) {
   EXPECT_EQ(quote(base64_encode(Bytes(kMaxQuoteBytes + 3))), "400 schema-violation");
   EXPECT_EQ(enrol_changed([](Json& evidence) { evidence["type"] = "tpm"; }),
             "422 evidence-type-unknown");
+  const auto of_another_type = [this](std::size_t bytes) {
+    return enrol_changed([&](Json& evidence) {
+      evidence["type"] = "ear";
+      evidence["quote"] = base64_encode(Bytes(bytes));
+    });
+  };
+  EXPECT_EQ(of_another_type(kMaxOtherEvidenceBytes), "422 evidence-type-unknown");
+  EXPECT_EQ(of_another_type(kMaxOtherEvidenceBytes + 1), "400 limit-exceeded");
+  EXPECT_EQ(of_another_type(kMaxOtherEvidenceBytes + 3), "400 schema-violation");
   EXPECT_EQ(enrol_changed([](Json& evidence) { evidence.erase("collateral"); }),
             "422 collateral-missing");
   EXPECT_EQ(enrol_changed([](Json& evidence) { evidence["collateral"]["tcb_info"] = 7; }),
