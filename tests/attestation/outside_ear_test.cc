@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/vectors.h"
+
 namespace assay::attestation::outside {
 namespace {
 
@@ -36,6 +38,30 @@ TEST(OutsideEar, Es384_Counts) {
   EXPECT_EQ(verdict({{"alg", "ES384"}}, p384()), "OK:affirming");
   EXPECT_EQ(verdict({{"alg", "ES256"}}, p384()), "EAR_ALG");
   EXPECT_EQ(verdict({{"alg", "ES384"}}, p256()), "EAR_SIGNATURE");
+}
+
+// Trustee writes no issuer and no nonce. What is bound to nobody's challenge is refused, whatever
+// it says; with both it is judged by its report data, and then by its status.
+TEST(OutsideEar, OfAnotherProject_LacksWhatBindsIt) {
+  Json policy = old_policy();
+  policy["report_data"] = "/submods/cpu0/ear.veraison.annotated-evidence/report_data";
+  Json claims = test::load_vectors("ear/trustee.claims.json");
+  const auto judged = [&] {
+    return error_of(judge(claims, policy, {}, header(), "2025-10-14T07:15:34Z"));
+  };
+  EXPECT_EQ(judged(), "EAR_ISSUER");
+  claims["iss"] = "https://verifier.example";
+  EXPECT_EQ(judged(), "EAR_NONCE_MISMATCH");
+  claims["eat_nonce"] = base64url_encode(Asked().nonce);
+  EXPECT_EQ(judged(), "EAR_BINDING_MISMATCH");
+  claims[Json::json_pointer(policy["report_data"].get<std::string>())] =
+      hex_encode(Asked().expected());
+  EXPECT_EQ(judged(), "EAR_STATUS_NOT_ACCEPTED:contraindicated");
+  Json& submod = claims["submods"]["cpu0"];
+  submod["ear.status"] = "affirming";
+  EXPECT_EQ(judged(), "EAR_STATUS_INCONSISTENT");
+  submod["ear.trustworthiness-vector"] = {{"executables", 3}, {"hardware", 2}};
+  EXPECT_EQ(judged(), "OK:affirming");
 }
 
 // long-function: one table of cases
