@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "attestation/collateral_set.h"
 #include "attestation/tdx/quote_platform.h"
@@ -286,6 +287,8 @@ struct FetchOptions {
   std::string pcs;
   std::string pccs;
   std::string root_crl;
+  std::string update;
+  std::optional<std::uint64_t> evaluation_number;
   std::string cacert;
   std::string root;
   std::string at;
@@ -328,6 +331,9 @@ Result<CollateralSource> source_of(const FetchOptions& options) {
   if (!options.pcs.empty() && !options.pccs.empty()) {
     return fail(ErrorCode::kUsage, "Give --pcs or --pccs, not both");
   }
+  if (!options.update.empty() && options.evaluation_number) {
+    return fail(ErrorCode::kUsage, "Give --update or --evaluation-number, not both");
+  }
   const std::string base = without_slash(
       !options.pccs.empty() ? options.pccs
                             : (options.pcs.empty() ? std::string(kIntelPcs) : options.pcs));
@@ -336,7 +342,49 @@ Result<CollateralSource> source_of(const FetchOptions& options) {
     root_crl =
         base == kIntelPcs ? std::string(kIntelRootCrl) : base + "/sgx/certification/v4/rootcacrl";
   }
-  return CollateralSource{base, root_crl};
+  return CollateralSource{base, root_crl, options.update, options.evaluation_number};
+}
+
+// A source, above all a cache, may answer with something else than what was asked for.
+Status require_what_was_asked(const attestation::CollateralSet& set, const FetchOptions& options,
+                              Timestamp now) {
+  const auto refused = [](const std::string& why) {
+    return fail(ErrorCode::kCollateralRefused, "the source gave collateral " + why);
+  };
+  const FamilyOptions family = family_of(set);
+  if (family.fmspc != options.fmspc || family.ca != options.ca) {
+    return refused("of FMSPC " + family.fmspc + " and CA " +
+                   (family.ca.empty() ? "none" : family.ca));
+  }
+  for (const CollateralPart& part : set.parts()) {
+    const bool is_evaluated = part.kind == "tcb-info" || part.kind == "qe-identity";
+    if (is_evaluated && options.evaluation_number.value_or(part.number) != part.number) {
+      return refused("with evaluation number " + std::to_string(part.number) + " in its " +
+                     std::string(part.kind));
+    }
+  }
+  if (now < set.valid_from() || now > set.valid_until()) {
+    return refused("that is valid from " + to_rfc3339(set.valid_from()) + " to " +
+                   to_rfc3339(set.valid_until()));
+  }
+  return {};
+}
+
+std::uint64_t number_of(const attestation::CollateralSet& set, std::string_view kind) {
+  const auto found = std::ranges::find(set.parts(), kind, &CollateralPart::kind);
+  return found == set.parts().end() ? 0 : found->number;
+}
+
+// Which numbers the source chose matters: "early" and "standard" differ for months.
+void tell_fetched(const Context& context, const attestation::CollateralSet& set, bool to_a_file) {
+  if (context.json() && to_a_file) {
+    print_json(view_of(set));
+    return;
+  }
+  message(context, "Fetched and verified: evaluation number " +
+                       std::to_string(number_of(set, "tcb-info")) + " (QE identity " +
+                       std::to_string(number_of(set, "qe-identity")) + "), valid until " +
+                       to_rfc3339(set.valid_until()));
 }
 
 Result<Exit> fetch(const Context& context, FetchOptions options) {
@@ -355,22 +403,11 @@ Result<Exit> fetch(const Context& context, FetchOptions options) {
   if (!set) {
     return refuse_or_fail(context, std::move(set).error());
   }
-  const FamilyOptions family = family_of(**set);
-  if (family.fmspc != options.fmspc || family.ca != options.ca) {
-    return refuse_or_fail(context, {ErrorCode::kCollateralRefused,
-                                    "the source gave collateral of FMSPC " + family.fmspc +
-                                        " and CA " + (family.ca.empty() ? "none" : family.ca),
-                                    ""});
-  }
-  if (now < (*set)->valid_from() || now > (*set)->valid_until()) {
-    return refuse_or_fail(
-        context, {ErrorCode::kCollateralRefused,
-                  "the source gave collateral that is valid from " +
-                      to_rfc3339((*set)->valid_from()) + " to " + to_rfc3339((*set)->valid_until()),
-                  ""});
+  if (Status asked = require_what_was_asked(**set, options, now); !asked) {
+    return refuse_or_fail(context, std::move(asked).error());
   }
   ASSAY_TRY(client::write_file(options.out, bundle.dump(2) + "\n"));
-  message(context, "Fetched and verified: valid until " + to_rfc3339((*set)->valid_until()));
+  tell_fetched(context, **set, options.out != "-");
   return Exit::kYes;
 }
 
@@ -384,6 +421,10 @@ void add_fetch(const Command& group, Context& context) {
   verb.option("--pcs", options->pcs, "URL", "service of Intel's PCS API v4; Intel's by default");
   verb.option("--pccs", options->pccs, "URL", "caching service (PCCS)");
   verb.option("--root-crl", options->root_crl, "URL", "address of the root CA's CRL");
+  verb.choice("--update", options->update, {"early", "standard"},
+              "which TCB info and QE identity; by default the source chooses");
+  verb.option("--evaluation-number", options->evaluation_number, "N",
+              "the TCB info and QE identity with this evaluation number");
   verb.option("--cacert", options->cacert, "FILE", "PEM of the source's certificate or CA");
   verb.option("--root", options->root, "FILE", "root certificate to accept besides Intel's");
   verb.option("--at", options->at, "TIME", "RFC 3339; the collateral must be valid then");

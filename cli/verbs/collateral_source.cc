@@ -137,6 +137,14 @@ std::size_t skip_space(std::string_view json, std::size_t at) {
   return std::min(json.find_first_not_of(kSpace, at), json.size());
 }
 
+// What a request asks for besides the family, with `separator` before it.
+std::string which(const CollateralSource& source, char separator) {
+  if (source.evaluation_number) {
+    return separator + ("tcbEvaluationDataNumber=" + std::to_string(*source.evaluation_number));
+  }
+  return source.update.empty() ? std::string() : separator + ("update=" + source.update);
+}
+
 }  // namespace
 
 std::optional<std::string> member_text(std::string_view json, const std::string& name) {
@@ -173,13 +181,14 @@ Result<Collateral> fetch_collateral(const CollateralSource& source, const std::s
   const std::string sgx = source.base + "/sgx/certification/v4/";
   const std::string tdx = source.base + "/tdx/certification/v4/";
   ASSAY_ASSIGN(SignedText info,
-               signed_text(get, tdx + "tcb?fmspc=" + fmspc, "tcbInfo",
+               signed_text(get, tdx + "tcb?fmspc=" + fmspc + which(source, '&'), "tcbInfo",
                            {"tcb-info-issuer-chain", "sgx-tcb-info-issuer-chain"}));
   made.tcb_info = std::move(info.text);
   made.tcb_info_signature = std::move(info.signature);
   made.tcb_info_issuer_chain = std::move(info.chain);
-  ASSAY_ASSIGN(SignedText identity, signed_text(get, tdx + "qe/identity", "enclaveIdentity",
-                                                {"sgx-enclave-identity-issuer-chain"}));
+  ASSAY_ASSIGN(SignedText identity,
+               signed_text(get, tdx + "qe/identity" + which(source, '?'), "enclaveIdentity",
+                           {"sgx-enclave-identity-issuer-chain"}));
   made.qe_identity = std::move(identity.text);
   made.qe_identity_signature = std::move(identity.signature);
   made.qe_identity_issuer_chain = std::move(identity.chain);

@@ -3,7 +3,9 @@
 // and its caches (PCCS) give it out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "attestation/tdx/collateral.h"
@@ -15,6 +17,10 @@ namespace assay::cli {
 struct CollateralSource {
   std::string base;      // "https://host[:port]", no trailing '/'
   std::string root_crl;  // address of the root CA's CRL
+  // Which TCB info and QE identity are asked for. At most one of the two is there; with neither,
+  // the source chooses.
+  std::string update{};  // "early" or "standard"
+  std::optional<std::uint64_t> evaluation_number{};
 };
 inline constexpr std::string_view kIntelPcs = "https://api.trustedservices.intel.com";
 // Intel gives out the root's CRL from another host than the rest.

@@ -31,8 +31,9 @@ Answers good() {
   };
 }
 
-Result<attestation::tdx::Collateral> fetch(const Answers& answers) {
-  return fetch_collateral(kSource, "b0c06f000000", "platform",
+Result<attestation::tdx::Collateral> fetch(const Answers& answers,
+                                           const CollateralSource& source = kSource) {
+  return fetch_collateral(source, "b0c06f000000", "platform",
                           [&](const std::string& url) -> Result<client::PublicDocument> {
                             const auto found = answers.find(url);
                             return found == answers.end()
@@ -51,6 +52,26 @@ TEST(CollateralSource, TextsAreThoseThatAreSigned) {
   EXPECT_EQ(collateral->root_ca_crl, "308203");
   EXPECT_EQ(collateral->pck_crl_issuer_chain,
             "-----BEGIN CERTIFICATE-----\na+b\n-----END CERTIFICATE-----");
+}
+
+TEST(CollateralSource, UpdateOrNumber_IsAskedOfBothSignedTexts) {
+  const auto fetched_with = [](const std::string& asked, const CollateralSource& source) {
+    Answers answers = good();
+    for (const std::string end : {"tcb?fmspc=b0c06f000000", "qe/identity"}) {
+      auto answer = answers.extract("https://cache/tdx/certification/v4/" + end);
+      answer.key() += (end.contains('?') ? "&" : "?") + asked;
+      answers.insert(std::move(answer));
+    }
+    return fetch(answers, source).has_value();
+  };
+  CollateralSource source = kSource;
+  source.update = "early";
+  EXPECT_TRUE(fetched_with("update=early", source));
+  EXPECT_FALSE(fetched_with("update=standard", source));
+  source = kSource;
+  source.evaluation_number = 17;
+  EXPECT_TRUE(fetched_with("tcbEvaluationDataNumber=17", source));
+  EXPECT_FALSE(fetched_with("tcbEvaluationDataNumber=18", source));
 }
 
 TEST(CollateralSource, WhatIsNoAnswer_IsUnavailable) {

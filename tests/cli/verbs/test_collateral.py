@@ -100,6 +100,30 @@ class Collateral(TestCase):
         put_together = json.loads((folder.parent / "2023-07.collateral.json").read_text())
         self.assertEqual(fetched, put_together)
 
+    def test_early_standard_and_a_number(self):
+        self.serve_bundle(self.bundle)
+        number = json.loads(self.bundle["tcb_info"])["tcbEvaluationDataNumber"]
+        for asked, target in ((("--update", "early"), "update=early"),
+                              (("--update", "standard"), "update=standard"),
+                              (("--evaluation-number", str(number)),
+                               f"tcbEvaluationDataNumber={number}")):  # fmt: skip
+            with self.subTest(target):
+                result = self.fetch("--from-quote", "quote.bin", *asked)
+                self.assertIn(f"evaluation number {number} (QE identity {number})", result.err)
+                targets = [request[1] for request in self.server.requests[-4:]]
+                self.assertEqual(targets, [
+                    f"/tdx{V4}/tcb?fmspc={self.family()}&{target}", f"/tdx{V4}/qe/identity?{target}",
+                    f"/sgx{V4}/pckcrl?ca=platform&encoding=der", f"/sgx{V4}/rootcacrl"])  # fmt: skip
+        shown = self.fetch("--from-quote", "quote.bin", "-o", "json").json()
+        self.assertEqual([part["number"] for part in shown["parts"]][2:], [number, number])
+        (self.dir / "out.json").unlink()
+        # A cache that does not know the parameter answers with what it has.
+        self.refused("--evaluation-number", str(number + 1), text=f"evaluation number {number}")
+        count = len(self.server.requests)
+        self.refused("--update", "early", "--evaluation-number", "1", text="not both", code=TROUBLE)
+        self.refused("--update", "late", text="--update", code=TROUBLE)
+        self.assertEqual(len(self.server.requests), count)
+
     def test_pccs_with_hex_and_old_names(self):
         self.serve_bundle(self.bundle, hex_crls=True, old_names=True)
         self.fetch("--from-quote", "quote.bin", source="--pccs")
