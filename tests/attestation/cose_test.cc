@@ -120,10 +120,13 @@ TEST(Cbor, Depth_EndsAtTheLimit) {
 }
 
 TEST(Cbor, Limits_AreHeld) {
+  EXPECT_EQ(code_of(cbor::parse(Bytes(256U << 10, 0))), "malformed-cbor") << "many items";
   EXPECT_EQ(code_of(cbor::parse(Bytes((256U << 10) + 1, 0))), "limit-exceeded");
   EXPECT_EQ(code_of(cbor::parse(Bytes(10U << 20, 0))), "limit-exceeded");
   EXPECT_EQ(parsed("83010203", {.max_items = 4}), "ok");
   EXPECT_EQ(parsed("83010203", {.max_items = 3}), "malformed-cbor");
+  EXPECT_EQ(parsed("99ffff" + repeated("00", 65'535)), "ok");
+  EXPECT_EQ(parsed("9a00010000" + repeated("00", 65'536)), "malformed-cbor");
 }
 
 TEST(Cbor, Writer_WritesTheShortestForm) {

@@ -12,7 +12,7 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 def value_of(text, file):
     """The value of a C++ constant expression of numbers and of constants of the same file's folder."""
-    expression = re.sub(r"std::u?int\w*\{(\w+)\}", r"\1", text.strip()).replace("'", "")
+    expression = re.sub(r"std::(?:u?int\w*|size_t)\{(\w+)\}", r"\1", text.strip()).replace("'", "")
     expression = re.sub(r"\b(0x[0-9A-Fa-f]+|\d+)[uUlL]+\b", r"\1", expression)
     for name in set(re.findall(r"\bk[A-Z]\w+", expression)):
         found = [constant(path, name) for path in sorted(file.parent.glob("*.h"))]

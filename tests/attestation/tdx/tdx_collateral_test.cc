@@ -118,8 +118,22 @@ TEST(TdxCollateral, SwappedSignatures_AreRefused) {
 }
 
 TEST(TdxCollateral, TooLargeDocument_IsRefused) {
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info.resize(kMaxSignedJsonBytes, ' '); }),
+            "TCB_INFO_SIGNATURE");
   EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info.resize(kMaxSignedJsonBytes + 1, ' '); }),
             "INPUT_TOO_LARGE");
+}
+
+TEST(TdxCollateral, LongestFile_IsReadAndNoLongerOne) {
+  const auto code_with = [](Collateral collateral, std::size_t more) {
+    collateral.tcb_info.append(more, ' ');
+    const auto read = parse_collateral(as_bytes(to_json(collateral).dump()));
+    return read ? "OK" : info(read.error().code).code;
+  };
+  const Collateral collateral = simulate(valid_v4()).collateral;
+  const std::size_t room = kMaxCollateralBytes - to_json(collateral).dump().size();
+  EXPECT_EQ(code_with(collateral, room), "OK");
+  EXPECT_EQ(code_with(collateral, room + 1), "limit-exceeded");
 }
 
 TEST(TdxSigningChain, OtherChains_AreRefused) {

@@ -221,6 +221,8 @@ TEST(TdxEventLog, OneChange_HasItsError) {
       {"header alone", [](Bytes& log) { log.resize(kFirstEvent); }, "EVENTLOG_RTMR_MISMATCH:rtmr0"},
       {"half an event", [](Bytes& log) { log.resize(kFirstDigest + 7); }, "EVENTLOG_TRUNCATED"},
       {"half a header", [](Bytes& log) { log.resize(20); }, "EVENTLOG_TRUNCATED"},
+      {"as long as it may be", [](Bytes& log) { log.resize(kMaxEventLogAreaBytes, 0xff); },
+       "OK:UpToDate"},
       {"too long", [](Bytes& log) { log.resize(kMaxEventLogAreaBytes + 1, 0xff); },
        "INPUT_TOO_LARGE"},
   };
