@@ -156,7 +156,8 @@ CREATE TABLE statement_envelopes (
 ) STRICT, WITHOUT ROWID;
 
 -- What each identity has signed about each artifact (kind 1), and with manifests and placements for
--- each model name (2) and location (3): pushes beyond a limit are refused.
+-- each model name (2) and location (3): pushes beyond a limit are refused. Rows of this table and of
+-- the two below change often and are read one by one: `tag` is their seal.
 CREATE TABLE signer_usage (
   kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
   topic TEXT NOT NULL,
@@ -164,16 +165,18 @@ CREATE TABLE signer_usage (
   statements INTEGER NOT NULL,
   manifests INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
+  tag BLOB NOT NULL,
   PRIMARY KEY (kind, topic, identity)
 ) STRICT, WITHOUT ROWID;
 
 -- --- versions: how often something was written that decisions read. kind 1: statements about a
--- subject, 2: a node and the reports of its jobs.
+-- subject, 2: a node and the reports of its jobs, 3: all statements.
 
 CREATE TABLE versions (
   kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
   name TEXT NOT NULL,
   value INTEGER NOT NULL,
+  tag BLOB NOT NULL,
   PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -181,7 +184,8 @@ CREATE TABLE versions (
 -- (kind 3) that this gave. A new statement raises that version, too, and has no row here.
 CREATE TABLE statement_changes (
   version INTEGER PRIMARY KEY,
-  log_index INTEGER NOT NULL
+  log_index INTEGER NOT NULL,
+  tag BLOB NOT NULL
 ) STRICT;
 
 -- --- trust
@@ -288,6 +292,11 @@ BEGIN SELECT RAISE(ABORT, 'documents are kept as they are'); END;
 CREATE TRIGGER documents_keep_delete BEFORE DELETE ON documents
 BEGIN SELECT RAISE(ABORT, 'documents are kept as they are'); END;
 CREATE TRIGGER log_records_keep_update BEFORE UPDATE ON log_records
+WHEN NEW.idx <> OLD.idx OR NEW.form <> OLD.form OR NEW.bytes <> OLD.bytes
+BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+-- What only repeats the record: `assayd repair` writes it again.
+CREATE TRIGGER log_records_keep_columns
+BEFORE UPDATE OF time, time_high, type, actor ON log_records
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 CREATE TRIGGER log_records_keep_delete BEFORE DELETE ON log_records
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;

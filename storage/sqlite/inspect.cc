@@ -3,11 +3,13 @@
 #include "storage/inspect.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "storage/anchor.h"
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/derived.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
 #include "storage/sqlite/file_age.h"
@@ -18,9 +20,11 @@
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/sealed_rows.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/snapshot.h"
 #include "storage/sqlite/start_checks.h"
 #include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage {
 namespace sqlite {
@@ -88,6 +92,20 @@ class Finder {
     return {};
   }
 
+  void counters() { add("row", {}, check_counters(connection_, tell("row"))); }
+
+  // A start does not believe the time of a write that does not fit its seal.
+  void last_write() {
+    const auto last = load_last_write(connection_);
+    if (!last) {
+      add("row", "last_write", last.error().detail);
+    } else if (!*last && state_.size > 0) {
+      add("row", "last_write", "the time of the last write was changed by something else");
+    }
+  }
+
+  void derived() { add("derived", {}, compare_derived(connection_, progress_, tell("derived"))); }
+
   Status documents() {
     Bytes after;
     for (std::uint64_t done = 0;;) {
@@ -131,6 +149,12 @@ class Finder {
       if (index % kPage == 0) {
         progress_("records", index);
       }
+    }
+    const auto rows = connection_.integer("SELECT count(*) FROM log_subjects");
+    if (!rows) {
+      add("index", "log_subjects", rows.error().detail);
+    } else if (std::cmp_greater(*rows, subjects_)) {
+      add("index", "log_subjects", "records are found by subjects that they do not have");
     }
   }
 
@@ -194,12 +218,16 @@ class Finder {
   // Whether what a record speaks of has its row and its documents.
   void row_of(const EventRow& event) {
     const std::string where = "log record " + std::to_string(event.index);
+    add("derived", where, compare_columns(connection_, event, tell("derived")));
     for (const DocumentId& id : event.record.documents) {
       if (const auto known = has_document(connection_, id); !known || !*known) {
         add("document", id.text(), "the document that " + where + " names is missing");
       }
     }
-    for (const std::string& subject : event.record.subjects) {
+    const std::set<std::string> subjects(event.record.subjects.begin(),
+                                         event.record.subjects.end());
+    subjects_ += subjects.size();
+    for (const std::string& subject : subjects) {
       subject_of(event, subject, where);
     }
     if (const auto id = statement_of(event.record)) {
@@ -220,10 +248,20 @@ class Finder {
       }
     } else if (const auto enrolled = enrolled_of(event.record)) {
       const auto owner = load_key_owner(connection_, enrolled->key);
+      const auto version = load_version(connection_, Versioned::kNode, enrolled->node);
+      if (version && *version == 0) {
+        add("derived", "versions " + enrolled->node, "the row of the node's changes is missing");
+      }
       if (!load_node(connection_, enrolled->node) || !owner || *owner != enrolled->node) {
         missing("node " + enrolled->node, "the node that " + where + " speaks of has no row");
       }
     }
+  }
+
+  Tell tell(const char* check) {
+    return [this, check](std::string id, std::string detail) {
+      add(check, std::move(id), std::move(detail));
+    };
   }
 
   void missing(std::string id, std::string detail) {
@@ -241,6 +279,7 @@ class Finder {
   Connection& connection_;
   const LogState& state_;
   const Progress& progress_;
+  std::uint64_t subjects_ = 0;  // of all records
   std::vector<Damage> findings_;
 };
 
@@ -295,10 +334,13 @@ class SqliteInspection final : public Inspection {
     }
     finder.governance(anchor ? anchor->head : std::optional<ChainHead>());
     finder.add("row", {}, finder.seals());
+    finder.counters();
+    finder.last_write();
     if (deep) {
       finder.add("log", {}, check_log(connection, *state));
       finder.add("document", {}, finder.documents());
       finder.log_rows();
+      finder.derived();
       finder.indexes();
     }
     return finder.take();

@@ -2,6 +2,7 @@
 #include "storage/sqlite/lineage_tables.h"
 
 #include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -24,16 +25,7 @@ Result<std::vector<LeafIndex>> all_with(Connection& connection, Sql sql,
 
 Result<std::vector<LeafIndex>> LineageTables::changes_since(std::uint64_t version,
                                                             std::size_t limit) {
-  std::vector<LeafIndex> changed;
-  Query query = connection_.query(Sql::kStatementChanges);
-  query.bind(version).bind(limit);
-  while (true) {
-    ASSAY_ASSIGN(const bool found, query.next());
-    if (!found) {
-      return changed;
-    }
-    changed.push_back(query.count(0));
-  }
+  return load_changes(connection_, version, limit);
 }
 
 Result<std::vector<LeafIndex>> LineageTables::about(const std::string& digest) {

@@ -163,7 +163,8 @@ Result<Run> within_times(Connection& connection, const Search& search, Run run) 
     // From here on even the time of a row that lies behind others is too late.
     ASSAY_ASSIGN(const std::int64_t lag, max_lag(connection, search.list));
     const std::int64_t until = std::min(milliseconds(*search.until), kEndOfTime);
-    ASSAY_ASSIGN(run.end, first_reaching(connection, search.list, run.begin, run.end, until + lag));
+    ASSAY_ASSIGN(run.end, first_reaching(connection, search.list, run.begin, run.end,
+                                         until + std::min(lag, kEndOfTime)));
   }
   return run;
 }

@@ -2,11 +2,12 @@
 #include "storage/sqlite/remake.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/sealed_rows.h"
-#include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -14,6 +15,18 @@ namespace {
 // Made again from the log by the caller.
 constexpr std::array kFromTheLog = {Sealed::kNode, Sealed::kJob, Sealed::kNodeKey,
                                     Sealed::kOutline};
+// The same, with lists beside them.
+struct ListOf {
+  Sealed kind;
+  Sql drop;
+};
+constexpr std::array kLists = {ListOf{Sealed::kStatement, Sql::kStatementSubjectsDelete},
+                               ListOf{Sealed::kStatement, Sql::kStatementInputsDelete},
+                               ListOf{Sealed::kStatement, Sql::kStatementLocationsDelete},
+                               ListOf{Sealed::kStatement, Sql::kStatementSignersDelete},
+                               ListOf{Sealed::kStatement, Sql::kStatementEnvelopesDelete},
+                               ListOf{Sealed::kDecision, Sql::kDecisionSubjectsDelete},
+                               ListOf{Sealed::kDecision, Sql::kDecisionReasonsDelete}};
 // Lost: whoever misses such a row is refused, and asks or says it again.
 constexpr std::array kLost = {Sealed::kChallenge, Sealed::kPod, Sealed::kClaim, Sealed::kHighWater,
                               Sealed::kEvidence};
@@ -46,6 +59,21 @@ Result<std::uint64_t> drop_damaged_of(Connection& connection, Sealed kind) {
     ASSAY_TRY(drop_sealed(connection, kind, name));
   }
   return damaged.size();
+}
+
+// A row that a damaged page gave another log index would stand in the way of the one that is made.
+Status drop_damaged_with_lists(Connection& connection, Sealed kind) {
+  ASSAY_ASSIGN(const std::vector<std::string> damaged, damaged_names(connection, kind));
+  for (const std::string& name : damaged) {
+    const std::uint64_t index = std::strtoull(name.c_str(), nullptr, 16);
+    for (const ListOf& list : kLists) {
+      if (list.kind == kind && seal_name(index) == name) {
+        ASSAY_TRY(connection.query(list.drop).bind(static_cast<std::int64_t>(index)).run());
+      }
+    }
+    ASSAY_TRY(drop_sealed(connection, kind, name));
+  }
+  return {};
 }
 
 Status remake_generation(Connection& connection, Repaired& repaired) {
@@ -92,6 +120,9 @@ Status Remaker::drop_damaged() {
   for (const Sealed kind : kFromTheLog) {
     ASSAY_TRY(drop_damaged_of(connection_, kind));
   }
+  for (const Sealed kind : {Sealed::kStatement, Sealed::kDecision}) {
+    ASSAY_TRY(drop_damaged_with_lists(connection_, kind));
+  }
   for (const Sealed kind : kLost) {
     ASSAY_ASSIGN(const std::uint64_t dropped, drop_damaged_of(connection_, kind));
     if (dropped > 0) {
@@ -103,10 +134,6 @@ Status Remaker::drop_damaged() {
 
 Status Remaker::finish() {
   ASSAY_TRY(raise_marks(connection_, repaired_));
-  ASSAY_ASSIGN(const std::uint64_t counts, recount_usage(connection_));
-  if (counts > 0) {
-    repaired_.made["signer_usage"] = counts;
-  }
   return remake_places(connection_);
 }
 

@@ -19,8 +19,7 @@ class Remaker {
   // from other rows.
   [[nodiscard]] Status drop_damaged();
   // Rebuilds the rows of places (report_tables.h), the high-water marks and the generation of
-  // evidence (evidence_tables.h), and the counts of what each signer has signed. The caller must
-  // have rebuilt statements, jobs and nodes before.
+  // evidence (evidence_tables.h). The caller must have rebuilt jobs and nodes before.
   [[nodiscard]] Status finish();
 
  private:

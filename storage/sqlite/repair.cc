@@ -10,6 +10,7 @@
 #include "storage/inspect.h"
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/derived.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
 #include "storage/sqlite/evidence_tables.h"
@@ -263,6 +264,8 @@ class Repairer {
     }
     ASSAY_TRY(connection_.execute("REINDEX"));
     ASSAY_ASSIGN(revoked_, load_revoked_nodes(connection_));
+    DerivedRemaker derived(connection_, repaired_);
+    ASSAY_TRY(derived.before());
     Remaker rows(connection_, repaired_);
     ASSAY_TRY(rows.drop_damaged());
     for (LeafIndex index = 0; index < size_; ++index) {
@@ -273,12 +276,19 @@ class Repairer {
       }
     }
     ASSAY_TRY(rows.finish());
+    ASSAY_TRY(derived.after());
+    ASSAY_TRY(last_write());
     return make_keepers(connection_);
   }
   [[nodiscard]] const Repaired& repaired() const { return repaired_; }
 
  private:
   Status repair(const EventRow& event) {
+    high_ = std::max(high_, event.record.time);
+    ASSAY_ASSIGN(const bool written, remake_columns(connection_, event, high_));
+    if (written) {
+      ++repaired_.made["log_records"];
+    }
     for (const std::string& subject : event.record.subjects) {
       ASSAY_TRY(put_log_subject(connection_, subject, event.index));
     }
@@ -376,6 +386,16 @@ class Repairer {
     return replace_statement(connection_, made);
   }
 
+  // A start believes no other, and then begins with the newest record, too.
+  Status last_write() {
+    ASSAY_ASSIGN(const auto last, load_last_write(connection_));
+    if (last || size_ == 0) {
+      return {};
+    }
+    ++repaired_.made["last_write"];
+    return store_last_write(connection_, {high_, high_});
+  }
+
   DocumentReader documents() {
     return [this](const DocumentId& id) { return load_document(connection_, id); };
   }
@@ -384,6 +404,7 @@ class Repairer {
   const Rebuilders& rebuilders_;
   const TreeSize size_;
   Repaired repaired_;
+  Timestamp high_;                             // the greatest time of a record so far
   std::set<std::string> nodes_;                // whose rows were made again
   std::map<std::string, Revocation> revoked_;  // as the rows said before
 };

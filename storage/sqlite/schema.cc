@@ -100,10 +100,12 @@ bool can_be_made_again(const Object& object) {
   return object.type == "trigger" || (object.type == "index" && !object.sql.empty());
 }
 
-// Keeps a table as it is written. The triggers of the log and its documents stay during a repair.
+// Keeps a table as it is written. The triggers of the log and its documents stay during a repair,
+// but for the columns that only repeat a record.
 bool is_keeper(const Object& object) {
-  return object.type == "trigger" && object.table != "documents" && object.table != "log_records" &&
-         object.table != "log_nodes" && !object.name.ends_with("_unseal");
+  const bool stays = object.table == "documents" || object.table == "log_records" ||
+                     object.table == "log_nodes" || object.name.ends_with("_unseal");
+  return object.type == "trigger" && (!stays || object.name == "log_records_keep_columns");
 }
 
 Status drop(Connection& connection, const Object& object) {

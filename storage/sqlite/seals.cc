@@ -25,6 +25,12 @@ void append_bytes(Bytes& out, ByteView bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
+std::unexpected<Error> changed(std::string_view row) {
+  return fail(ErrorCode::kDataLoss,
+              "a stored row was changed by something else than this service; see docs/recovery.md",
+              std::string(row));
+}
+
 Bytes padded(ByteView key, std::uint8_t pad) {
   Bytes block(kBlock, pad);
   for (std::size_t i = 0; i < key.size() && i < kBlock; ++i) {
@@ -151,9 +157,7 @@ Status SealedRow::check(Connection& connection) const {
       return {};
     }
   }
-  return fail(ErrorCode::kDataLoss,
-              "a stored row was changed by something else than this service; see docs/recovery.md",
-              std::string(name(kind_)) + " " + name_);
+  return changed(std::string(name(kind_)) + " " + name_);
 }
 
 Status check_seal(Connection& connection, Sealed kind, std::string name, const Query& query) {
@@ -172,9 +176,25 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
   return row.keep(connection);
 }
 
+// No message of a sealed row begins like this: those begin with their kind, a small number.
+Digest row_tag(const Connection& connection, std::string_view table, RowColumns columns) {
+  Bytes message = {0xff};
+  append_bytes(message, as_bytes(table));
+  for (const std::string_view column : columns) {
+    append_bytes(message, as_bytes(column));
+  }
+  return seal_of(connection, message);
+}
+
+Status check_row_tag(const Connection& connection, std::string_view table, RowColumns columns,
+                     ByteView tag) {
+  const Digest right = row_tag(connection, table, columns);
+  return std::ranges::equal(right.bytes(), tag) ? Status() : changed(table);
+}
+
 namespace {
 
-// No message of a row begins like this: those begin with their kind, a small number.
+// No other message begins like this.
 Digest tag_of(const Connection& connection, const LastWrite& last) {
   return seal_of(connection,
                  as_bytes("last-write:" + std::to_string(last.time.time_since_epoch().count()) +

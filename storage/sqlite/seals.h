@@ -84,6 +84,15 @@ class SealedRow {
 // not yet run, and that reads the row in the same way as the code that later checks the seal.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
+// Some rows have their seal in a column of their own, `tag`: counters, which change often.
+// row_tag() returns that seal for a row of `table` with the other `columns`. check_row_tag()
+// compares it with the stored `tag`. Errors: data-loss when they differ.
+using RowColumns = std::initializer_list<std::string_view>;
+[[nodiscard]] Digest row_tag(const Connection& connection, std::string_view table,
+                             RowColumns columns);
+[[nodiscard]] Status check_row_tag(const Connection& connection, std::string_view table,
+                                   RowColumns columns, ByteView tag);
+
 // Store and load the times of the last write, with a seal. Loading returns nullopt before the first
 // write, and when the row does not fit its seal. Without this seal, a forged later time would stay
 // in force, because no write gets an earlier time than the last write.

@@ -8,6 +8,7 @@
 #include "schemas/release.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
+#include "storage/sqlite/usage_tables.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -127,42 +128,6 @@ Status insert_envelopes(Connection& connection, LeafIndex index,
   return {};
 }
 
-// Identities of those keys that the trust store knows.
-Result<std::set<std::string>> identities_of(Connection& connection,
-                                            const std::vector<SignerRow>& signers) {
-  std::set<std::string> identities;
-  for (const SignerRow& signer : signers) {
-    Query query = connection.query(Sql::kKeyIdentity);
-    ASSAY_ASSIGN(const bool found, query.bind(signer.key).next());
-    if (found) {
-      identities.insert(query.text(0));
-    }
-  }
-  return identities;
-}
-
-// Counts the statement for each identity that signed it now and had not before.
-Status add_usage(Connection& connection, const StatementRow& row,
-                 const std::vector<SignerRow>& signers, const std::vector<SignerRow>& known) {
-  const bool manifest = row.kind == StatementKind::kManifest;
-  ASSAY_ASSIGN(auto identities, identities_of(connection, signers));
-  ASSAY_ASSIGN(const auto before, identities_of(connection, known));
-  std::erase_if(identities, [&](const std::string& one) { return before.contains(one); });
-  for (const Topic& topic : topics_of(row)) {
-    for (const std::string& identity : identities) {
-      ASSAY_TRY(connection.query(Sql::kUsageAdd)
-                    .bind(std::to_underlying(topic.kind))
-                    .bind(topic.text)
-                    .bind(identity)
-                    .bind(std::uint64_t{1})
-                    .bind(std::uint64_t{manifest ? 1U : 0U})
-                    .bind(counted_bytes(row))
-                    .run());
-    }
-  }
-  return {};
-}
-
 Status add_rows(Query& query, std::set<SignedBy>& found) {
   while (true) {
     ASSAY_ASSIGN(const bool row, query.next());
@@ -265,43 +230,6 @@ Status seal_row(Connection& connection, LeafIndex index) {
 
 }  // namespace
 
-}  // namespace assay::storage::sqlite
-
-namespace assay::storage {
-
-std::uint64_t counted_bytes(const StatementRow& row) {
-  if (row.kind != StatementKind::kManifest) {
-    return row.bytes;
-  }
-  std::uint64_t bytes = 0;
-  for (const std::string& location : row.locations) {
-    bytes += location.size();
-  }
-  return bytes;
-}
-
-std::vector<Topic> topics_of(const StatementRow& row) {
-  std::vector<Topic> topics;
-  const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
-  for (const std::string& subject : subjects) {
-    topics.push_back({TopicKind::kArtifact, subject});
-  }
-  if (row.kind == StatementKind::kPolicy) {
-    return topics;  // its name is none of a model
-  }
-  if (!row.name.empty()) {
-    topics.push_back({TopicKind::kName, row.name});
-  }
-  for (const std::string& location : row.locations) {
-    topics.push_back({TopicKind::kLocation, location});
-  }
-  return topics;
-}
-
-}  // namespace assay::storage
-
-namespace assay::storage::sqlite {
-
 Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
   SealedRow sealed(Sealed::kStatement, seal_name(index));
   auto row = read_row(connection, index, sealed);
@@ -372,14 +300,6 @@ Result<std::vector<SignedBy>> signed_at(Connection& connection, const std::strin
   return std::vector<SignedBy>(found.begin(), found.end());
 }
 
-Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
-                               const std::string& identity) {
-  Query query = connection.query(Sql::kUsageGet);
-  ASSAY_ASSIGN(const bool found,
-               query.bind(std::to_underlying(topic.kind)).bind(topic.text).bind(identity).next());
-  return found ? SignerUsage{query.count(0), query.count(1), query.count(2)} : SignerUsage{};
-}
-
 namespace {
 
 Status write_statement(Connection& connection, const StatementRow& row, std::int64_t before) {
@@ -421,9 +341,7 @@ Status replace_statement(Connection& connection, const StatementRow& row) {
 
 Status note_change(Connection& connection, const StatementRow& row) {
   ASSAY_TRY(raise_versions(connection, row.subjects));
-  ASSAY_ASSIGN(const std::uint64_t version,
-               load_version(connection, Versioned::kAllStatements, {}));
-  return connection.query(Sql::kStatementChangeInsert).bind(version).bind(row.log_index).run();
+  return put_change(connection, row.log_index);
 }
 
 Status add_envelope(Connection& connection, const StatementId& id, const DocumentId& envelope,
@@ -435,39 +353,6 @@ Status add_envelope(Connection& connection, const StatementId& id, const Documen
   ASSAY_TRY(add_usage(connection, row, signers, row.signers));
   ASSAY_TRY(insert_envelopes(connection, row.log_index, {envelope}, row.envelopes));
   return seal_row(connection, row.log_index);
-}
-
-Result<std::uint64_t> recount_usage(Connection& connection) {
-  ASSAY_TRY(
-      connection.execute("CREATE TEMP TABLE usage_before AS SELECT * FROM signer_usage;"
-                         "DELETE FROM signer_usage"));
-  std::optional<LeafIndex> after;
-  while (true) {
-    std::optional<LeafIndex> index;
-    {
-      Query query = connection.query(Sql::kStatementNext);
-      ASSAY_ASSIGN(const bool found, query.bind(after ? *after + 1 : 0).next());
-      index = found ? std::optional(query.count(0)) : std::nullopt;
-    }
-    if (!index) {
-      break;
-    }
-    const auto row = load_statement_at(connection, *index);
-    if (row) {
-      ASSAY_TRY(add_usage(connection, *row, row->signers, {}));
-    } else if (row.error().code != ErrorCode::kDataLoss) {
-      return std::unexpected(row.error());
-    }
-    after = index;
-  }
-  ASSAY_ASSIGN(
-      const std::int64_t others,
-      connection.integer("SELECT count(*) FROM (SELECT kind, topic, identity FROM "
-                         "(SELECT * FROM signer_usage EXCEPT SELECT * FROM usage_before) "
-                         "UNION SELECT kind, topic, identity FROM "
-                         "(SELECT * FROM usage_before EXCEPT SELECT * FROM signer_usage))"));
-  ASSAY_TRY(connection.execute("DROP TABLE usage_before"));
-  return static_cast<std::uint64_t>(others);
 }
 
 }  // namespace assay::storage::sqlite

@@ -25,12 +25,6 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
                                                       const std::string& uri);
 
-// Counts anew what every identity has signed (SignerUsage), and stores the counts. Returns how many
-// stored counts were wrong. The caller must have dropped the triggers of the table.
-[[nodiscard]] Result<std::uint64_t> recount_usage(Connection& connection);
-[[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
-                                             const std::string& identity);
-
 // Stores a new statement. `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
 // Writes a row, replacing any row with the same log index. Used only by repair.cc.

@@ -14,6 +14,7 @@
 #include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/usage_tables.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {

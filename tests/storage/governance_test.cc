@@ -288,7 +288,7 @@ TEST_F(GovernanceTest, Records_NameTheOneBeforeAndTheAnchorTheNewest) {
 // An index that hides the newest change of trust, so that an older state seems to be the newest.
 TEST_F(GovernanceTest, NewestRecordHidden_IsRefused) {
   tamper(
-      "DROP TRIGGER log_records_keep_update;"
+      "DROP TRIGGER log_records_keep_columns;"
       "UPDATE log_records SET type = 'test.hidden' WHERE idx = "
       "(SELECT max(idx) FROM log_records WHERE type = 'trust.changed')");
   tamper("UPDATE keys SET revoked_at = NULL, revoked_reason = NULL");

@@ -5,6 +5,7 @@
 
 #include "server/service/documents/outlines.h"
 #include "server/service/upkeep/case_check.h"
+#include "storage/inspect.h"
 
 namespace assay::server {
 namespace {
@@ -35,25 +36,24 @@ Status find_unbound_manifests(storage::Snapshot& snapshot, Findings& findings) {
   }
 }
 
-// A damaged row of a decision is for those to name who look at rows; the others are gone on with.
+// The decision that a record speaks of, if it can be read.
+std::optional<storage::DecisionRow> decision_at(storage::Snapshot& snapshot, LeafIndex index) {
+  const auto bytes = snapshot.log_record(index);
+  const auto record = bytes ? parse_log_record(*bytes) : std::unexpected(bytes.error());
+  const auto id = record ? storage::decision_of(*record) : std::nullopt;
+  auto row = id ? snapshot.decision(*id) : fail(ErrorCode::kNotFound, "no decision");
+  return row ? std::optional(*std::move(row)) : std::nullopt;
+}
+
+// Goes through the log itself: no index hides a decision. A damaged record or row is for those to
+// name who look at them; the others are gone on with.
 Status find_lost_cases(storage::Snapshot& snapshot, Findings& findings) {
   CaseChecker checker(snapshot);
-  storage::EventQuery query;
-  query.type = event::kDecisionMade;
-  query.bounds.limit = 1000;
-  for (;;) {
-    ASSAY_ASSIGN(const auto page, snapshot.events(query));
-    for (const storage::EventRow& event : page.items) {
-      const Json& detail = event.record.detail;
-      const auto row = snapshot.decision(detail.value("decision_id", std::string()));
-      if (row) {
-        ASSAY_TRY(checker.check(*row));
-      }
+  ASSAY_ASSIGN(const storage::LogState state, snapshot.log_state());
+  for (LeafIndex index = 0; index < state.size; ++index) {
+    if (const auto row = decision_at(snapshot, index)) {
+      ASSAY_TRY(checker.check(*row));
     }
-    if (!page.next) {
-      break;
-    }
-    query.bounds.after = page.next;
   }
   const Findings found = checker.take();
   findings.insert(findings.end(), found.begin(), found.end());

@@ -115,6 +115,21 @@ TEST_F(CheckTest, EachPartThatIsDamaged_IsNamed) {
   }
 }
 
+// No column that repeats the record hides the decision from those who look.
+TEST_F(CheckTest, CaseOfADecisionThatIsFoundByNoType_IsNamed) {
+  on_file(
+      "DROP TRIGGER log_records_keep_columns;"
+      "UPDATE log_records SET type = 'x', time = 0 WHERE type = 'decision.made'");
+  const auto statement = on_file(
+      "SELECT 'sha256:' || lower(hex(document)) FROM statement_envelopes WHERE log_index = "
+      "(SELECT min(log_index) FROM statements WHERE kind = 2)");
+  on_file(
+      "PRAGMA foreign_keys = OFF; DROP TRIGGER IF EXISTS documents_keep_delete;"
+      "DELETE FROM documents WHERE id = " +
+      blob(statement.front()));
+  EXPECT_EQ(findings(), (std::vector<std::string>{"case-part " + statement.front()}));
+}
+
 TEST_F(CheckTest, EnvelopeThatReplayReads_IsNamed) {
   const auto statement = on_file(
       "SELECT 'sha256:' || lower(hex(document)) FROM statement_envelopes WHERE log_index = "
