@@ -204,6 +204,13 @@ Result<DocumentId> load_high_water_collateral(Connection& connection, const std:
   return DocumentId(std::move(digest));
 }
 
+Status check_mark(Connection& connection, const std::string& name) {
+  Query query = connection.query(Sql::kHighWaterGet);
+  ASSAY_ASSIGN(const bool found, query.bind(name).next());
+  return found ? check_seal(connection, Sealed::kHighWater, name, query)
+               : fail(ErrorCode::kNotFound, "there is no such mark", name);
+}
+
 Result<std::vector<std::string>> load_high_waters(Connection& connection, const std::string& after,
                                                   std::size_t limit) {
   ASSAY_TRY(check_limit(limit));
@@ -216,6 +223,7 @@ Result<std::vector<std::string>> load_high_waters(Connection& connection, const 
       return names;
     }
     names.push_back(query.text(0));
+    ASSAY_TRY(check_mark(connection, names.back()));
   }
 }
 

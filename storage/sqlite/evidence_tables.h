@@ -22,6 +22,8 @@ namespace assay::storage::sqlite {
                                                     const std::string& name);
 [[nodiscard]] Result<DocumentId> load_high_water_collateral(Connection& connection,
                                                             const std::string& name);
+// Checks the row of a mark. Errors: not-found, where load_high_water() says 0; data-loss.
+[[nodiscard]] Status check_mark(Connection& connection, const std::string& name);
 [[nodiscard]] Result<std::vector<std::string>> load_high_waters(Connection& connection,
                                                                 const std::string& after,
                                                                 std::size_t limit);

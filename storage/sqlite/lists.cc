@@ -125,7 +125,13 @@ class Searcher {
   Result<LeafIndex> first_of(Query& query, LeafIndex from) {
     ++seeks_;
     ASSAY_ASSIGN(const bool found, query.bind(axis_.turn(from)).next());
-    return found ? std::min(axis_.turn(query.count(0)), end_) : end_;
+    if (!found) {
+      return end_;
+    }
+    // Whoever went on from an earlier row would see rows twice.
+    const LeafIndex place = axis_.turn(query.count(0));
+    return place >= from ? Result<LeafIndex>(std::min(place, end_))
+                         : fail(ErrorCode::kDataLoss, "an index is not in the order of its rows");
   }
 
   Result<LeafIndex> seek(const Filter& filter, LeafIndex from) {

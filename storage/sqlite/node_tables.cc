@@ -295,6 +295,18 @@ Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::st
   return nodes;
 }
 
+Result<std::uint64_t> load_node_version(Connection& connection, const std::string& name) {
+  ASSAY_ASSIGN(const std::uint64_t version, load_version(connection, Versioned::kNode, name));
+  if (version == 0) {
+    Query query = connection.query(Sql::kEnrolledGet);
+    ASSAY_ASSIGN(const bool found, query.bind(name).next());
+    if (found) {
+      return fail(ErrorCode::kDataLoss, "the row that counts changes is missing", name);
+    }
+  }
+  return version;
+}
+
 Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
   ASSAY_ASSIGN(auto owner, find_key_owner(connection, key));
   if (!owner) {

@@ -27,6 +27,10 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
                                                          const std::string& platform,
                                                          Timestamp now);
+// Returns the version of a node (versions.h). Errors: data-loss when there is such a node and the
+// version is gone.
+[[nodiscard]] Result<std::uint64_t> load_node_version(Connection& connection,
+                                                      const std::string& name);
 [[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
 // Stores `node` as the node that first enrolled with `key`, replacing what was stored for the key
 // before.

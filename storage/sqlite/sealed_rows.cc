@@ -78,14 +78,6 @@ Status read_outline(Connection& connection, const std::string& name) {
   return status_of(load_outline(connection, artifact));
 }
 
-// A mark that is missing reads as 0.
-Status read_mark(Connection& connection, const std::string& name) {
-  Query query = connection.query(Sql::kHighWaterGet);
-  ASSAY_ASSIGN(const bool found, query.bind(name).next());
-  return found ? check_seal(connection, Sealed::kHighWater, name, query)
-               : fail(ErrorCode::kNotFound, "there is no such mark", name);
-}
-
 // A text of SQL, whatever characters it has.
 std::string literal(const std::string& text) {
   return "CAST(x'" + hex_encode(as_bytes(text)) + "' AS TEXT)";
@@ -126,7 +118,7 @@ Status read_sealed(Connection& connection, Sealed kind, const std::string& name)
     case Sealed::kClaim:
       return read_claim(connection, seal_columns(name));
     case Sealed::kHighWater:
-      return read_mark(connection, name);
+      return check_mark(connection, name);
     case Sealed::kEvidence:
       return status_of(load_evidence(connection, name));
     case Sealed::kNodeKey:

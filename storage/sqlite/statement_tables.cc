@@ -252,6 +252,30 @@ Result<std::optional<LeafIndex>> load_newest_statement(Connection& connection) {
   return any ? std::optional(last.count(0)) : std::nullopt;
 }
 
+namespace {
+
+// A version that is gone would begin anew, and could come to be that of something read long ago.
+Result<std::uint64_t> version_of(Result<std::uint64_t> version, Query& any) {
+  if (!version || *version > 0) {
+    return version;
+  }
+  ASSAY_ASSIGN(const bool found, any.next());
+  return found ? fail(ErrorCode::kDataLoss, "the row that counts changes is missing") : version;
+}
+
+}  // namespace
+
+Result<std::uint64_t> load_subject_version(Connection& connection, const std::string& subject) {
+  Query any = connection.query(Sql::kStatementBySubject);
+  any.bind(subject).bind(LeafIndex{0});
+  return version_of(load_version(connection, Versioned::kSubject, subject), any);
+}
+
+Result<std::uint64_t> load_statements_version(Connection& connection) {
+  Query any = connection.query(Sql::kStatementLast);
+  return version_of(load_version(connection, Versioned::kAllStatements, {}), any);
+}
+
 Result<Found> find_statements(Connection& connection, const StatementQuery& query, TreeSize size) {
   Search wanted{kStatements, {}, query.since, query.until, query.bounds};
   const auto add_text = [&](Sql sql, const std::string& value) {

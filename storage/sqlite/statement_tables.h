@@ -25,6 +25,12 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
                                                       const std::string& uri);
 
+// Return the version (versions.h) of what is stored about a subject, and of all statements. Errors:
+// data-loss when there are such statements and the version is gone.
+[[nodiscard]] Result<std::uint64_t> load_subject_version(Connection& connection,
+                                                         const std::string& subject);
+[[nodiscard]] Result<std::uint64_t> load_statements_version(Connection& connection);
+
 // Stores a new statement. `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
 // Writes a row, replacing any row with the same log index. Used only by repair.cc.

@@ -15,7 +15,6 @@
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/usage_tables.h"
-#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -385,7 +384,7 @@ Result<ClaimRow> Reading<Base>::claim(const std::string& cluster, const std::str
 
 template <typename Base>
 Result<std::uint64_t> Reading<Base>::node_version(const std::string& node) {
-  ASSAY_ASSIGN(const std::uint64_t own, load_version(connection_, Versioned::kNode, node));
+  ASSAY_ASSIGN(const std::uint64_t own, load_node_version(connection_, node));
   // Both only rise, so their sum changes with either.
   ASSAY_ASSIGN(const std::uint64_t evidence, generation(connection_));
   return own + evidence;
@@ -393,15 +392,14 @@ Result<std::uint64_t> Reading<Base>::node_version(const std::string& node) {
 
 template <typename Base>
 Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact) {
-  ASSAY_ASSIGN(const std::uint64_t own,
-               load_version(connection_, Versioned::kSubject, artifact.text()));
+  ASSAY_ASSIGN(const std::uint64_t own, load_subject_version(connection_, artifact.text()));
   ASSAY_ASSIGN(const std::uint64_t evidence, generation(connection_));
   return own + evidence;
 }
 
 template <typename Base>
 Result<std::uint64_t> Reading<Base>::statements_version() {
-  return load_version(connection_, Versioned::kAllStatements, {});
+  return load_statements_version(connection_);
 }
 
 template <typename Base>

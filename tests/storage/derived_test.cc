@@ -5,6 +5,8 @@
 
 #include "storage/inspect.h"
 #include "storage/lineage_reads.h"
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/lists.h"
 #include "tests/storage/sqlite_files.h"
 
 namespace assay::storage {
@@ -400,6 +402,33 @@ TEST_F(DerivedTest, AlteredCounts_AreDataLossUntilTheRepair) {
   EXPECT_TRUE(store_->write([&](Transaction& t) { return fill(t, "9"); }));
   store_.reset();
   EXPECT_EQ(findings(), std::vector<std::string>());
+}
+
+// As an index does whose page is damaged: what it finds lies before what was asked for.
+TEST_F(DerivedTest, IndexThatLeadsBack_IsDataLoss) {
+  const auto connection =
+      sqlite::Connection::open(path(), sqlite::Connection::Mode::kReadOnly).value();
+  sqlite::Search search{.list = sqlite::kDecisions,
+                        .filters = {{{sqlite::Sql::kDecisionByAllowedDown, std::int64_t{1}}}},
+                        .since = {},
+                        .until = {},
+                        .bounds = {}};
+  search.bounds.after = 2;
+  const auto found = sqlite::search(*connection, search, 11);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::kDataLoss);
+  search.filters = {{{sqlite::Sql::kDecisionByAllowed, std::int64_t{1}}}};
+  EXPECT_EQ(sqlite::search(*connection, search, 11)->indexes, (std::vector<LeafIndex>{4, 6, 8}));
+}
+
+TEST_F(DerivedTest, VersionsThatAreGone_AreDataLoss) {
+  tamper("DROP TRIGGER versions_keep_delete; DELETE FROM versions");
+  const auto snapshot = view();
+  EXPECT_EQ(snapshot->subject_version(kArtifact).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(snapshot->node_version("gpu-1").error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(snapshot->statements_version().error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(snapshot->node_version("gpu-2"), 0U) << "there is no such node";
+  EXPECT_EQ(snapshot->subject_version(ArtifactId(digest_of("nothing"))), 0U);
 }
 
 }  // namespace

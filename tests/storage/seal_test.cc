@@ -98,6 +98,12 @@ TEST_F(SealTest, ClaimAndMark_AreDataLoss) {
   EXPECT_EQ(code(view()->high_water("tdx")), ErrorCode::kDataLoss);
 }
 
+TEST_F(SealTest, NameOfAMark_IsDataLossInTheList) {
+  EXPECT_EQ(view()->high_waters("", 9), std::vector<std::string>{"tdx"});
+  change("UPDATE high_waters SET name = 'tdz'");
+  EXPECT_EQ(code(view()->high_waters("", 9)), ErrorCode::kDataLoss);
+}
+
 TEST_F(SealTest, RowWithoutASeal_IsDataLoss) {
   tamper("DELETE FROM seals");
   EXPECT_EQ(code(view()->decision("allowed")), ErrorCode::kDataLoss);
