@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/storage/flip_rounds.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "schemas/tiles.h"
 #include "storage/inspect.h"
 #include "tests/storage/durability.h"
 #include "tests/storage/fault_vfs.h"
+#include "tests/storage/flip_store.h"
 #include "tests/storage/sqlite_files.h"
 #include "tests/support/seed.h"
 
@@ -23,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A count of the test's JSON (--gtest_output=json:FILE).
-void record(const char* name, std::size_t count) {
+void record(const std::string& name, std::size_t count) {
   ::testing::Test::RecordProperty(name, std::to_string(count));
 }
 
@@ -40,355 +43,6 @@ class Rounds : public SqliteTest {
   using SqliteTest::signer_;
 };
 
-NodeRow node_row(const DocumentId& document) {
-  const TestSigner key(7);
-  return {.name = "gpu-1",
-          .principal = "agent",
-          .key = key.key_id(),
-          .public_key = key.public_key(),
-          .platform = "00ff",
-          .enrolled_at = Timestamp(std::chrono::hours(1)),
-          .held_since = Timestamp(std::chrono::hours(1)),
-          .expires_at = Timestamp(std::chrono::hours(9)),
-          .revoked = Revocation{Timestamp(std::chrono::hours(2)), "sold"},
-          .devices = Json::array({{{"kind", "gpu"}, {"name", "GPU-1"}}}),
-          .enrolment = document,
-          .measured = NodeRow::Measured{document, Timestamp(std::chrono::hours(1)), "tdx",
-                                        "UpToDate", Anchor::root(digest_of("root")), true},
-          .log_index = 0,
-          .registration = "own",
-          .ended = Revocation{Timestamp(std::chrono::hours(3)), "moved"}};
-}
-
-JobRow job_row(int number, const DocumentId& report) {
-  return {.id = "job-" + std::to_string(number),
-          .artifact = ArtifactId(digest_of("artifact")),
-          .model_name = "acme/a",
-          .scope = "files",
-          .node = "gpu-1",
-          .location = "pvc://prod/m",
-          .created_by = "ci",
-          .created_at = Timestamp(),
-          .state = JobState::kDone,
-          .token = 3,
-          .lease_expires_at = std::nullopt,
-          .pending = Json(),
-          .result = number % 2 == 0 ? "verified" : "mismatch",
-          .detail = {{"why", "x"}},
-          .report = report,
-          .volume = "pv-1",
-          .read_since = Timestamp(std::chrono::hours(number)),
-          .finished_at = Timestamp(std::chrono::hours(number))};
-}
-
-Status fill_nodes(Transaction& t) {
-  ASSAY_ASSIGN(const DocumentId id, t.put_document("application/json", as_bytes("evidence")));
-  ASSAY_TRY(t.put_node(node_row(id)));
-  for (int i = 0; i < 12; ++i) {
-    ASSAY_TRY(t.put_job(job_row(i, id)));
-    ASSAY_TRY(t.put_claim({"kube", "prod", "claim-" + std::to_string(i), "uid", "volume"}));
-    ASSAY_TRY(t.put_pod({.cluster = "kube",
-                         .uid = "uid-" + std::to_string(i),
-                         .name_space = "prod",
-                         .name = "pod",
-                         .nodes = {"gpu-1", "gpu-2"},
-                         .settled = "gpu-1",
-                         .decision = "d0",
-                         .models = {{ArtifactId(digest_of("artifact")), "m"}},
-                         .workload = {{"namespace", "prod"}},
-                         .admitted_at = t.now()}));
-  }
-  ASSAY_TRY(t.put_outline(ArtifactId(digest_of("artifact")), id));
-  ASSAY_TRY(t.raise_high_water("tdx", 5, id));
-  return t.put_evidence({.subject = "node:gpu-1",
-                         .node = "gpu-1",
-                         .type = "tdx",
-                         .evidence = id,
-                         .expected = Bytes(64, 1),
-                         .platform = "00ff",
-                         .policy = id,
-                         .error = "",
-                         .appraisal = id,
-                         .appraised_at = Timestamp(),
-                         .tcb_status = "UpToDate",
-                         .anchor = Anchor::root(digest_of("root")),
-                         .marks = {{"tdx", 5}},
-                         .matched = {{"mrtd", {"own"}}},
-                         .boot = MeasuredBoot{.secure_boot = true},
-                         .valid_until = Timestamp(std::chrono::hours(9)),
-                         .look_at = Timestamp(std::chrono::hours(8))});
-}
-
-Status fill_trust(Transaction& t) {
-  for (std::uint8_t i = 1; i < 6; ++i) {
-    ASSAY_TRY(t.put_key(make_key(i)));
-    ASSAY_TRY(t.put_principal(make_principal("p" + std::to_string(i))));
-  }
-  ASSAY_TRY(t.put_appraisal({"tdx", Json::object(), {}, false}));
-  ASSAY_TRY(t.put_registration({"own", "gpu-1", "agent", {"00"}, 2, {}}));
-  ASSAY_TRY(t.activate_policy({StatementId(digest_of("p")), "gate", 1, Bytes(3000, 7)}));
-  ASSAY_TRY(t.set_epochs({{1, 1}, 1}));
-  ASSAY_TRY(t.append(make_record("trust.changed")));
-  return {};
-}
-
-void fill(Store& store) {
-  const auto done = store.write([&](Transaction& t) -> Status {
-    for (int i = 0; i < 40; ++i) {
-      const std::string number = std::to_string(i);
-      StatementRow row = make_statement("acme/" + number);
-      row.signers = {{KeyId(digest_of("k")), Timestamp(), 0}};
-      row.locations = {"pvc://prod/" + number};
-      row.stage = i % 2 == 0 ? "train" : "evaluate";
-      ASSAY_TRY(put(t, row));
-      DecisionRow decision = make_decision("d" + number);
-      decision.allowed = i % 3 != 0;
-      decision.name_space = i % 2 == 0 ? "prod" : "dev";
-      decision.reasons = {i % 2 == 0 ? "key-revoked" : "key-expired"};
-      ASSAY_TRY(put(t, decision));
-      ASSAY_TRY(t.append(make_record("test.appended", "ci", {"s" + number})));
-    }
-    ASSAY_TRY(fill_nodes(t));
-    return fill_trust(t);
-  });
-  ASSERT_TRUE(done) << to_string(done.error());
-}
-
-// --- answers
-
-using Answers = std::map<std::string, std::string>;
-
-std::string text_of(const Digest& digest) { return digest.hex(); }
-std::string text_of(const Bytes& bytes) { return hex_encode(bytes); }
-std::string text_of(const std::string& text) { return text; }
-std::string text_of(std::uint64_t number) { return std::to_string(number); }
-std::string text_of(const DocumentId& id) { return id.text(); }
-std::string text_of(const Document& document) {
-  return document.media_type + hex_encode(document.bytes);
-}
-std::string text_of(const TrustedKey& key) { return to_json(key).dump(); }
-std::string text_of(const Principal& principal) { return to_json(principal).dump(); }
-std::string text_of(const Appraisal& appraisal) { return to_json(appraisal).dump(); }
-std::string text_of(const ReferenceTag& tag) { return to_json(tag).dump(); }
-std::string text_of(const Registration& registration) { return to_json(registration).dump(); }
-std::string text_of(const ActivePolicyRow& policy) {
-  return policy.id.text() + policy.name + std::to_string(policy.version) +
-         hex_encode(policy.payload);
-}
-std::string text_of(const StatementRow& row) {
-  std::string text = row.id.text() + row.name + row.stage + row.predicate_type + row.payload_type +
-                     std::to_string(row.version) + to_rfc3339(row.accepted_at) +
-                     std::to_string(row.log_index);
-  for (const auto& part : row.subjects) {
-    text += part;
-  }
-  for (const auto& part : row.locations) {
-    text += part;
-  }
-  for (const SignerRow& signer : row.signers) {
-    text += signer.key.text() + to_rfc3339(signer.signed_at) + std::to_string(signer.log_index);
-  }
-  for (const auto& part : row.envelopes) {
-    text += part.text();
-  }
-  return text;
-}
-std::string text_of(const DecisionRow& row) {
-  std::string text = row.id + row.envelope.text() + (row.allowed ? "+" : "-") + row.point +
-                     row.name_space + to_rfc3339(row.evaluated_at) + std::to_string(row.log_index);
-  for (const auto& part : row.subjects) {
-    text += part;
-  }
-  for (const auto& part : row.reasons) {
-    text += part;
-  }
-  return text;
-}
-std::string text_of(const EventRow& row) {
-  return std::to_string(row.index) + encode(row.record).value_or("?");
-}
-std::string text_of(const Timestamp& time) { return to_rfc3339(time); }
-std::string text_of(const Json& json) { return json.dump(); }
-std::string text_of(const Revocation& one) { return to_rfc3339(one.at) + one.reason; }
-std::string text_of(const Anchor& anchor) { return anchor.text(); }
-std::string text_of(const MeasuredBoot& boot) { return to_json(boot).dump(); }
-std::string text_of(const KeyId& key) { return key.text(); }
-std::string text_of(const ArtifactId& artifact) { return artifact.text(); }
-std::string text_of(const DecidedModel& model) { return model.artifact.text() + model.name; }
-std::string text_of(bool flag) { return flag ? "yes" : "no"; }
-std::string text_of(const NodeRow::Measured& one) {
-  return one.appraisal.text() + to_rfc3339(one.appraised_at) + one.evidence_type + one.tcb_status +
-         one.anchor.text() + (one.anchor_is_vendor ? "+" : "-");
-}
-template <typename T>
-std::string text_of(const std::optional<T>& value) {
-  return value ? "+" + text_of(*value) : "-";
-}
-// All columns of a row, in one line.
-template <typename... T>
-std::string columns(const T&... parts) {
-  return ((text_of(parts) + "|") + ...);
-}
-// A list inside a row.
-template <typename T>
-std::string joined(const std::vector<T>& list) {
-  std::string text;
-  for (const T& item : list) {
-    text += text_of(item) + ",";
-  }
-  return text;
-}
-std::string text_of(const NodeRow& row) {
-  return columns(row.name, row.principal, row.key, row.public_key, row.platform, row.enrolled_at,
-                 row.held_since, row.expires_at, row.revoked, row.devices, row.enrolment,
-                 row.measured, row.log_index, row.registration, row.ended, row.superseded.count,
-                 row.superseded.at, row.superseded.key);
-}
-std::string text_of(const JobRow& row) {
-  return columns(row.id, row.artifact, row.model_name, row.scope, row.node, row.location, row.pod,
-                 row.pod_volume, row.instance, row.subset, row.created_by, row.created_at,
-                 std::uint64_t{std::to_underlying(row.state)}, row.token, row.lease_expires_at,
-                 row.pending, row.result, row.detail, row.report, row.volume, row.read_since,
-                 row.worker_measured, row.device_attested, row.finished_at, row.log_index);
-}
-std::string text_of(const PodRow& row) {
-  return columns(row.cluster, row.uid, row.name_space, row.name, joined(row.nodes), row.settled,
-                 row.decision, joined(row.models), row.workload, row.admitted_at);
-}
-std::string text_of(const ClaimRow& row) {
-  return columns(row.cluster, row.name_space, row.name, row.uid, row.volume, row.since);
-}
-std::string text_of(const EvidenceRow& row) {
-  return columns(row.subject, row.node, row.type, row.evidence, row.expected, row.platform,
-                 row.policy, row.error, row.appraisal, row.appraised_at, row.tcb_status, row.anchor,
-                 row.anchor_is_vendor, row.marks, row.stage, row.matched, row.boot, row.valid_until,
-                 row.look_at);
-}
-template <typename T>
-std::string text_of(const std::vector<T>& list) {
-  std::string text;
-  for (const T& item : list) {
-    text += text_of(item) + "\n";
-  }
-  return text;
-}
-template <typename T>
-std::string text_of(const Page<T>& page) {
-  return text_of(page.items) + page.root.hex();
-}
-
-constexpr const char* kFailed = "error ";
-constexpr const char* kGone = "gone";
-
-class Asker {
- public:
-  template <typename T>
-  void note(const std::string& name, const Result<T>& result) {
-    const bool gone = !result && result.error().code == ErrorCode::kNotFound;
-    answers[name] = result ? text_of(*result)
-                    : gone ? kGone
-                           : kFailed + std::string(info(result.error().code).code);
-  }
-  Answers answers;
-};
-
-// As a decision reads them: by what the indexes say, then the rows.
-Result<std::vector<StatementRow>> rows_at(Snapshot& view, const std::string& uri) {
-  std::vector<StatementRow> rows;
-  ASSAY_ASSIGN(const auto signatures, view.signed_at(uri));
-  for (const SignedBy& one : signatures) {
-    ASSAY_ASSIGN(StatementRow row, view.statement_at(one.index));
-    // As whoever asks must: an index only says where to look
-    // (server/service/references/resolve.cc).
-    const bool fits = std::ranges::any_of(
-        row.locations, [&](const std::string& place) { return uri.starts_with(place + "/"); });
-    if (!fits) {
-      return fail(ErrorCode::kDataLoss, "an index names another statement than it should");
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-void ask_rows(Snapshot& view, Asker& asker) {
-  for (int i = 0; i < 40; i += 3) {
-    const std::string number = std::to_string(i);
-    const auto row = view.statement(make_statement("acme/" + number).id);
-    asker.note("statement " + number, row);
-    asker.note("decision " + number, view.decision("d" + number));
-    asker.note("document " + number, view.document(DocumentId(digest_of("d" + number))));
-    asker.note("at " + number, rows_at(view, "pvc://prod/" + number + "/x"));
-    asker.note("job " + number, view.job("job-" + number));
-    asker.note("pod " + number, view.pod("kube", "uid-" + number));
-    asker.note("claim " + number, view.claim("kube", "prod", "claim-" + number));
-  }
-  asker.note("pods", view.pods({}, 100));
-  asker.note("node", view.node("gpu-1"));
-  asker.note("owner", view.key_owner(TestSigner(7).key_id()));
-  asker.note("outline", view.outline(ArtifactId(digest_of("artifact"))));
-  asker.note("mark", view.high_water("tdx"));
-  asker.note("collateral", view.high_water_collateral("tdx"));
-  asker.note("evidence", view.evidence("node:gpu-1"));
-  asker.note("report", view.newest_report("gpu-1", ArtifactId(digest_of("artifact")), "files",
-                                          {"pvc://prod/m"}));
-}
-
-void ask_lists(Snapshot& view, Asker& asker) {
-  StatementQuery statements;
-  statements.bounds.limit = 1000;
-  asker.note("statements", view.statements(statements));
-  statements.stage = "train";
-  asker.note("statements of a stage", view.statements(statements));
-  DecisionQuery decisions;
-  decisions.bounds.limit = 1000;
-  decisions.allowed = false;
-  asker.note("denials", view.decisions(decisions));
-  decisions.name_space = "dev";
-  asker.note("denials of a namespace", view.decisions(decisions));
-  decisions = {};
-  decisions.reason = "key-revoked";
-  decisions.bounds.limit = 1000;
-  asker.note("decisions with a reason", view.decisions(decisions));
-  EventQuery events;
-  events.bounds.limit = 1000;
-  asker.note("events", view.events(events));
-  events.type = "decision.made";
-  asker.note("events of a type", view.events(events));
-  asker.note("jobs", view.jobs({}));
-  asker.note("nodes", view.nodes("", 10));
-  asker.note("keys", view.keys());
-  asker.note("principals", view.principals());
-  asker.note("appraisals", view.appraisals());
-  asker.note("reference values", view.reference_tags());
-  asker.note("registrations", view.registrations());
-  asker.note("policies", view.active_policies());
-}
-
-void ask_log(Snapshot& view, Asker& asker) {
-  for (LeafIndex i = 0; i < 120; i += 17) {
-    asker.note("record " + std::to_string(i), view.log_record(i));
-    asker.note("inclusion " + std::to_string(i), view.inclusion_proof(i, 121));
-    asker.note("root " + std::to_string(i), view.log_root(i));
-    asker.note("old inclusion " + std::to_string(i), view.inclusion_proof(i / 2, i + 1));
-    asker.note("consistency " + std::to_string(i), view.consistency_proof(i + 1, 121));
-  }
-  asker.note("tile", view.tile(0, 0, 121));
-  asker.note("bundle", view.entry_bundle(0, 121));
-}
-
-Answers ask(Store& store) {
-  Asker asker;
-  const auto view = store.snapshot();
-  if (!view) {
-    asker.answers["snapshot"] = kFailed;
-    return asker.answers;
-  }
-  ask_rows(**view, asker);
-  ask_lists(**view, asker);
-  ask_log(**view, asker);
-  return asker.answers;
-}
-
 void flip_bit(const std::string& path, std::size_t offset, int bit) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(offset));
@@ -397,17 +51,95 @@ void flip_bit(const std::string& path, std::size_t offset, int bit) {
   file.put(byte);
 }
 
-// Every line of `part` stands in `whole`: a list that lost items.
-bool is_part_of(const std::string& part, const std::string& whole) {
-  std::size_t begin = 0;
-  while (begin < part.size()) {
-    const std::size_t end = std::min(part.find('\n', begin), part.size());
-    if (whole.find(part.substr(begin, end - begin)) == std::string::npos) {
-      return false;
+// The pages of tables and indexes that answers come from, to hit each of these as often as others,
+// whatever its size, and where a page has something.
+class Aim {
+ public:
+  struct Shot {
+    std::string table;
+    std::size_t offset;  // in the file
+  };
+
+  explicit Aim(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(file), {});
+    sqlite3* raw = nullptr;
+    EXPECT_EQ(sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    const sqlite::DatabaseHandle database(raw);
+    sqlite3_stmt* prepared = nullptr;
+    const char* pages =
+        "SELECT name, pgoffset, pgsize, pagetype FROM dbstat WHERE ncell > 0 OR "
+        "pagetype = 'overflow'";
+    EXPECT_EQ(sqlite3_prepare_v2(raw, pages, -1, &prepared, nullptr), SQLITE_OK);
+    const sqlite::StatementHandle statement(prepared);
+    while (sqlite3_step(prepared) == SQLITE_ROW) {
+      add(text(prepared, 0), static_cast<std::size_t>(sqlite3_column_int64(prepared, 1)),
+          static_cast<std::size_t>(sqlite3_column_int64(prepared, 2)),
+          text(prepared, 3) == "overflow");
     }
-    begin = end + 1;
+    EXPECT_GT(parts_.size(), 60U);
   }
-  return true;
+
+  Shot draw(std::mt19937_64& random) const {
+    const auto skip = static_cast<std::ptrdiff_t>(random() % parts_.size());
+    const auto& [table, parts] = *std::next(parts_.begin(), skip);
+    std::size_t all = 0;
+    for (const Part& part : parts) {
+      all += part.size;
+    }
+    std::size_t at = random() % all;
+    auto part = parts.begin();
+    for (; at >= part->size; ++part) {
+      at -= part->size;
+    }
+    return {table, part->offset + at};
+  }
+
+ private:
+  struct Part {
+    std::size_t offset;
+    std::size_t size;
+  };
+
+  static std::string text(sqlite3_stmt* statement, int column) {
+    return reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  }
+  [[nodiscard]] std::size_t number(std::size_t offset) const {
+    return std::size_t{static_cast<unsigned char>(bytes_[offset])} << 8U |
+           std::size_t{static_cast<unsigned char>(bytes_[offset + 1])};
+  }
+
+  // File format of SQLite, section 1.6: header, pointers to cells, a gap, cells up to the end.
+  void add(const std::string& table, std::size_t offset, std::size_t size, bool overflow) {
+    if (table == "sqlite_schema") {
+      return;
+    }
+    if (overflow) {
+      parts_[table].push_back({offset, size});
+      return;
+    }
+    const bool interior = bytes_[offset] == 2 || bytes_[offset] == 5;
+    const std::size_t cells = number(offset + 3);
+    const std::size_t content = number(offset + 5);
+    parts_[table].push_back({offset, (interior ? 12U : 8U) + 2 * cells});
+    parts_[table].push_back({offset + content, size - content});
+  }
+
+  std::string bytes_;
+  std::map<std::string, std::vector<Part>> parts_;  // by table or index
+};
+
+// Every line of `part` stands in `whole`, as often: a list that lost items.
+bool is_part_of(const std::string& part, const std::string& whole) {
+  const auto lines_of = [](const std::string& text) {
+    std::multiset<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      lines.insert(line);
+    }
+    return lines;
+  };
+  return std::ranges::includes(lines_of(whole), lines_of(part));
 }
 
 struct Count {
@@ -453,28 +185,52 @@ void judge(const Answers& before, const Answers& after, Rounds& rounds, const st
   }
 }
 
+// What the rounds hit, and what came of it.
+void tell(std::size_t rounds, const Count& count, const std::map<std::string, std::size_t>& hits) {
+  record("rounds", rounds);
+  record("start_refused", count.refused);
+  record("answers_as_before", count.unnoticed);
+  record("errors", count.errors);
+  record("rows_missing", count.missing);
+  record("rows_missing_not_named_by_check", count.unnamed);
+  record("wrong_answers", count.wrong);
+  for (const auto& [table, times] : hits) {
+    record("rounds_in_" + table, times);
+  }
+  std::cout << "page flips: " << rounds << " in " << hits.size() << " tables and indexes"
+            << ", start refused " << count.refused << ", answers as before " << count.unnoticed
+            << ", errors " << count.errors << ", rows missing " << count.missing
+            << " (not named by check: " << count.unnamed << "), wrong answers " << count.wrong
+            << '\n';
+}
+
 }  // namespace
 
 void page_flip_rounds(std::size_t rounds) {
   Rounds files;
-  fill(*files.open().value());
+  const Status filled = fill_for_flips(*files.open().value(), files.clock_);
+  ASSERT_TRUE(filled) << to_string(filled.error());
   const std::string whole = files.path() + ".whole";
   fs::copy_file(files.path(), whole);
   const std::string anchor = files.anchor_path() + ".whole";
   fs::copy_file(files.anchor_path(), anchor);
   const Answers before = ask(*files.open().value());
-  const std::size_t size = fs::file_size(whole);
+  for (const auto& [question, answer] : before) {
+    ASSERT_FALSE(answer.starts_with(kFailed)) << question << ": " << answer;
+  }
+  const Aim aim(whole);
   const std::uint64_t seed = random_test_seed();
   SCOPED_TRACE(test_seed_text(seed));
   std::mt19937_64 random(seed);
   Count count;
+  std::map<std::string, std::size_t> hits;
   for (std::size_t i = 0; i < rounds; ++i) {
     fs::copy_file(whole, files.path(), fs::copy_options::overwrite_existing);
     fs::copy_file(anchor, files.anchor_path(), fs::copy_options::overwrite_existing);
-    const std::size_t offset = random() % size;
+    const Aim::Shot shot = aim.draw(random);
     const int bit = static_cast<int>(random() % 8);
-    flip_bit(files.path(), offset, bit);
-    const std::string where = "bit " + std::to_string(bit) + " of byte " + std::to_string(offset);
+    flip_bit(files.path(), shot.offset, bit);
+    ++hits[shot.table];
     Answers after;
     {
       const auto store = files.open();
@@ -484,19 +240,11 @@ void page_flip_rounds(std::size_t rounds) {
       }
       after = ask(**store);
     }
+    const std::string where = "bit " + std::to_string(bit) + " of byte " +
+                              std::to_string(shot.offset) + " in " + shot.table;
     judge(before, after, files, where, count);
   }
-  record("rounds", rounds);
-  record("start_refused", count.refused);
-  record("answers_as_before", count.unnoticed);
-  record("errors", count.errors);
-  record("rows_missing", count.missing);
-  record("rows_missing_not_named_by_check", count.unnamed);
-  record("wrong_answers", count.wrong);
-  std::cout << "page flips: " << rounds << ", start refused " << count.refused
-            << ", answers as before " << count.unnoticed << ", errors " << count.errors
-            << ", rows missing " << count.missing << " (not named by check: " << count.unnamed
-            << "), wrong answers " << count.wrong << '\n';
+  tell(rounds, count, hits);
 }
 
 void wal_flip_rounds(std::size_t rounds) {

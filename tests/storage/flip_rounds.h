@@ -7,9 +7,10 @@
 
 namespace assay::storage {
 
-// Turns one bit of a random page, `rounds` times, and compares every answer with that of before.
-// Fails the test when one is another and no error. A row that is missing must be named by the deep
-// inspection.
+// Turns one bit `rounds` times, in a random table or index that answers come from, where its pages
+// hold something, and compares every answer (flip_store.h) with that of before. Fails the test when
+// one is another and no error. A row that is missing, or a list that is short, must be named by the
+// deep inspection.
 void page_flip_rounds(std::size_t rounds);
 
 // Turns one bit of the write-ahead log, `rounds` times. Fails the test when a start loses what was

@@ -7,7 +7,7 @@
 namespace assay::storage {
 namespace {
 
-TEST(Flip, Pages_NoAnswerIsWrong) { page_flip_rounds(25); }
+TEST(Flip, Pages_NoAnswerIsWrong) { page_flip_rounds(60); }
 TEST(Flip, WriteAheadLog_NothingForks) { wal_flip_rounds(40); }
 TEST(Flip, FullDisk_NothingLatches) { readiness_rounds(20); }
 

@@ -19,7 +19,7 @@ TEST(Torture, PowerGoesAtEveryChange_AcknowledgedWritesStay) {
     fault_rounds(Fault::kPowerLoss, 1);
   }
 }
-TEST(Torture, PagesFlip_NoAnswerIsWrong) { page_flip_rounds(500); }
+TEST(Torture, PagesFlip_NoAnswerIsWrong) { page_flip_rounds(900); }
 TEST(Torture, WriteAheadLogFlips_NothingForks) { wal_flip_rounds(300); }
 TEST(Torture, DiskIsFullForAMoment_NothingLatches) { readiness_rounds(200); }
 TEST(Torture, KilledManyTimes_AcknowledgedWritesStay) { kill_rounds(150, 250); }
