@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-#include "gpu_hash/opencl/exported.h"
+#include "gpu_hash/exported.h"
 
 namespace assay::gpu_hash {
 namespace {

@@ -2,9 +2,10 @@
 #include "worker/instances/connection.h"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <utility>
+
+#include "worker/instances/foreign.h"
 
 namespace assay::worker {
 namespace {
@@ -16,17 +17,11 @@ std::unexpected<Error> overloaded(std::string detail) {
   return fail(ErrorCode::kOverloaded, std::move(detail));
 }
 
-// A memory file of exactly `size` bytes that nobody can cut short. The seals are asked for first:
-// only memory files have any, and no other call on a stranger's descriptor is safe from waiting.
-Status check_memory_file(int file, std::uint64_t size) {
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-  const int seals = ::fcntl(file, F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals) {
-    return fail(ErrorCode::kInvalidParameter,
-                "a descriptor is no memory file that is sealed against shrinking and growing");
-  }
+// A memory file of exactly `size` bytes that nobody can cut short.
+Status check_sealed_file(const Descriptor& file, std::uint64_t size) {
+  ASSAY_TRY(check_foreign(file, PieceKind::kHost));
   struct stat status{};
-  if (::fstat(file, &status) != 0 || !std::cmp_equal(status.st_size, size)) {
+  if (::fstat(file.get(), &status) != 0 || !std::cmp_equal(status.st_size, size)) {
     return fail(ErrorCode::kInvalidParameter, "a memory file has another size than was said");
   }
   return {};
@@ -92,26 +87,30 @@ Status Connection::send(const AgentMessage& message) {
 }
 
 void Connection::refuse(const Error& error) {
-  (void)send(AgentRefused{std::string(info(error.code).code),
-                          error.detail + (error.where.empty() ? "" : " (at " + error.where + ")")});
+  if (error.code != ErrorCode::kCancelled) {
+    (void)send(
+        AgentRefused{std::string(info(error.code).code),
+                     error.detail + (error.where.empty() ? "" : " (at " + error.where + ")")});
+  }
+  channel_->drain();
+  close_foreign(sent_);
 }
 
 void Connection::serve() {
-  const Status status = run();
-  if (!status && status.error().code != ErrorCode::kCancelled) {
-    refuse(status.error());
-  }
-  channel_->shut_down();
+  Budget::Grant counted;  // also while closing waits
+  const Status status = run(counted);
+  refuse(status ? Error{ErrorCode::kCancelled, {}, {}} : status.error());
 }
 
-Status Connection::run() {
+Status Connection::run(Budget::Grant& counted) {
   ASSAY_ASSIGN(IdentifiedPeer identified, identify_peer(channel_->socket(), shared_.rules));
   peer_ = std::move(identified.peer);
   channel_->end_with(std::move(identified.process));
-  const auto grant = shared_.connections.take(peer_.pod, 1);
+  auto grant = shared_.connections.take(peer_.pod, 1);
   if (!grant) {
     return overloaded("this pod has too many connections, or all pods have");
   }
+  counted = *std::move(grant);
   ASSAY_TRY(greet());
   while (true) {
     ASSAY_TRY(serve_one());
@@ -147,6 +146,15 @@ Status Connection::greet() {
   return send(AgentWelcome{peer_.pod, peer_.container});
 }
 
+Result<Frame> Connection::receive(const FrameLimits& limits,
+                                  const std::function<Status(std::size_t length)>& begin) {
+  Result<Frame> frame = channel_->receive(limits, begin, &sent_);
+  if (frame) {
+    sent_ = std::move(frame->descriptors);
+  }
+  return frame;
+}
+
 // A frame that is no `register`. With descriptors it comes whole, or not at all: so no owner keeps
 // others from sending theirs.
 Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point begin) {
@@ -155,16 +163,16 @@ Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point
   }
   const InstanceLimits& limits = shared_.limits;
   if (descriptors == 0) {
-    return channel_->receive(
+    return receive(
         {.bytes = kMaxSmallFrame, .end = Steady::now() + limits.to_register, .idle = limits.idle});
   }
   const auto grant = shared_.descriptors.take(peer_.pod, descriptors, Steady::now() + limits.idle);
   if (!grant) {
     return overloaded("too many descriptors come at once");
   }
-  return channel_->receive({.bytes = kMaxSmallFrame,
-                            .descriptors = descriptors,
-                            .end = Steady::now() + limits.with_descriptors});
+  return receive({.bytes = kMaxSmallFrame,
+                  .descriptors = descriptors,
+                  .end = Steady::now() + limits.with_descriptors});
 }
 
 // An answer that crossed the owner's own `release` may come first, with its descriptors.
@@ -184,18 +192,17 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
     return fail(ErrorCode::kRequestTimeout, "the other side took too long");
   }
   if (rest_.unanswered == 0) {
-    return channel_->receive({.bytes = kMaxOwnerFrame, .end = deadline_, .idle = limits.idle},
-                             set_aside);
+    return receive({.bytes = kMaxOwnerFrame, .end = deadline_, .idle = limits.idle}, set_aside);
   }
   // As in next_small(): whoever may send descriptors keeps others from sending theirs.
   const auto grant = shared_.descriptors.take(peer_.pod, kMaxFrameDescriptors, soon());
   if (!grant) {
     return overloaded("too many descriptors come at once");
   }
-  return channel_->receive({.bytes = kMaxOwnerFrame,
-                            .descriptors = kMaxFrameDescriptors,
-                            .end = std::min(deadline_, Steady::now() + limits.with_descriptors)},
-                           set_aside);
+  return receive({.bytes = kMaxOwnerFrame,
+                  .descriptors = kMaxFrameDescriptors,
+                  .end = std::min(deadline_, Steady::now() + limits.with_descriptors)},
+                 set_aside);
 }
 
 Result<Connection::Pending> Connection::read_register() {
@@ -210,11 +217,12 @@ Result<Connection::Pending> Connection::read_register() {
     auto* const registration = std::get_if<InstanceRegistration>(&message);
     if (registration == nullptr) {
       if (rest_.unanswered != 0 && request_of(message) == rest_.unanswered) {
+        close_foreign(sent_);
         continue;
       }
       return unexpected_frame();
     }
-    if (!frame.descriptors.empty()) {
+    if (!sent_.empty()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
     if (lock) {
@@ -231,42 +239,42 @@ Result<Connection::Pending> Connection::read_register() {
   }
 }
 
-Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor) {
+Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor) {
   const InstanceRegistration& registration = pending.registration;
   if (registration.hints != 0 && number == hints_number(registration)) {
-    ASSAY_TRY(check_memory_file(descriptor.get(), registration.hints));
+    ASSAY_TRY(check_sealed_file(descriptor, registration.hints));
     ASSAY_ASSIGN(pending.hints, HintsPage::map(descriptor));
     return {};
   }
   if (number == registration.pieces.size()) {
-    ASSAY_TRY(check_memory_file(descriptor.get(), registration.window));
+    ASSAY_TRY(check_sealed_file(descriptor, registration.window));
     pending.window = std::move(descriptor);
     return {};
   }
-  // What a device exported is looked at by whoever imports it.
   const InstancePiece& piece = registration.pieces[number];
-  return piece.kind == PieceKind::kHost ? check_memory_file(descriptor.get(), piece.size)
-                                        : Status();
+  return piece.kind == PieceKind::kHost ? check_sealed_file(descriptor, piece.size)
+                                        : check_foreign(descriptor, piece.kind);
 }
 
 Status Connection::read_pieces(Pending& pending) {
   const std::vector<std::uint64_t> expected = pieces_to_come(pending.registration);
   for (std::size_t seen = 0; seen < expected.size();) {
-    ASSAY_ASSIGN(Frame frame, next_small(kMaxFrameDescriptors, soon()));
+    ASSAY_ASSIGN(const Frame frame, next_small(kMaxFrameDescriptors, soon()));
     ASSAY_ASSIGN(const OwnerMessage message, parse_owner_message(frame.body));
     const auto* const pieces = std::get_if<OwnerPieces>(&message);
     if (pieces == nullptr || pieces->request != 0) {
       return unexpected_frame();
     }
-    if (pieces->count != frame.descriptors.size()) {
+    if (pieces->count != sent_.size()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
     for (std::uint64_t i = 0; i < pieces->count; ++i, ++seen) {
       if (seen == expected.size() || expected[seen] != pieces->first + i) {
         return fail(ErrorCode::kInvalidParameter, "the descriptors come in another order");
       }
-      ASSAY_TRY(take_piece(pending, expected[seen], std::move(frame.descriptors[i])));
+      ASSAY_TRY(take_piece(pending, expected[seen], sent_[i]));
     }
+    close_foreign(sent_);
   }
   return {};
 }
@@ -311,15 +319,24 @@ Result<OwnerRelease> Connection::attend() {
 Result<std::optional<OwnerRelease>> Connection::handle_next() {
   (void)channel_->wait(Steady::time_point::max());
   const std::size_t descriptors = owner_->expects_descriptors() ? kMaxFrameDescriptors : 0;
-  ASSAY_ASSIGN(Frame frame, next_small(descriptors, Steady::time_point::max()));
+  ASSAY_ASSIGN(const Frame frame, next_small(descriptors, Steady::time_point::max()));
   ASSAY_ASSIGN(const OwnerMessage message, parse_owner_message(frame.body));
   const auto* const pieces = std::get_if<OwnerPieces>(&message);
-  if (frame.descriptors.size() != (pieces == nullptr ? 0 : pieces->count)) {
+  if (sent_.size() != (pieces == nullptr ? 0 : pieces->count)) {
     return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
   }
+  if (const auto* const release = std::get_if<OwnerRelease>(&message)) {
+    return std::optional(*release);
+  }
+  ASSAY_TRY(handle(message));
+  close_foreign(sent_);
+  return std::optional<OwnerRelease>();
+}
+
+Status Connection::handle(const OwnerMessage& message) {
   Status status = unexpected_frame();
-  if (pieces != nullptr) {
-    status = owner_->take(*pieces, std::move(frame.descriptors));
+  if (const auto* const pieces = std::get_if<OwnerPieces>(&message)) {
+    status = owner_->take(*pieces, sent_);
   } else if (const auto* const copied = std::get_if<OwnerCopied>(&message)) {
     status = owner_->take(*copied);
   } else if (const auto* const failed = std::get_if<OwnerFailed>(&message)) {
@@ -340,13 +357,8 @@ Result<std::optional<OwnerRelease>> Connection::handle_next() {
       shared_.registry.change(handed_out_, changed->tensors);
     }
     status = Status();
-  } else if (const auto* const release = std::get_if<OwnerRelease>(&message)) {
-    return std::optional(*release);
   }
-  if (!status) {
-    return std::unexpected(std::move(status).error());
-  }
-  return std::optional<OwnerRelease>();
+  return status;
 }
 
 }  // namespace assay::worker

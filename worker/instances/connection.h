@@ -4,9 +4,11 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
@@ -58,8 +60,7 @@ class Connection {
   // Serves the owner until the owner ends the connection or violates the protocol, or until stop()
   // is called.
   void serve();
-  // Tells the owner why its connection ends. Must be called before serve(), or by the thread of
-  // serve().
+  // Tells the owner why its connection ends, and ends it. Instead of serve(), for one too many.
   void refuse(const Error& error);
   // Ends the connection. May be called by any thread.
   void stop() { channel_->shut_down(); }
@@ -74,18 +75,22 @@ class Connection {
     std::shared_ptr<const HintsPage> hints{};
   };
 
-  [[nodiscard]] Status run();
+  [[nodiscard]] Status run(Budget::Grant& counted);
   [[nodiscard]] Status serve_one();
   [[nodiscard]] Status greet();
+  // Receives a frame whose descriptors, also those of one that fails, are in sent_.
+  [[nodiscard]] Result<Frame> receive(const FrameLimits& limits,
+                                      const std::function<Status(std::size_t length)>& begin = {});
   [[nodiscard]] Result<Frame> next_small(std::size_t descriptors, Steady::time_point begin);
   [[nodiscard]] Result<Frame> next_large(Budget::Grant& memory);
   [[nodiscard]] Result<Pending> read_register();
   [[nodiscard]] Status read_pieces(Pending& pending);
-  [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor);
+  [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor);
   [[nodiscard]] Status announce(Pending& pending);
   // Serves a live registration until its owner asks to release it.
   [[nodiscard]] Result<OwnerRelease> attend();
   [[nodiscard]] Result<std::optional<OwnerRelease>> handle_next();
+  [[nodiscard]] Status handle(const OwnerMessage& message);
   void forget();
   [[nodiscard]] Status send(const AgentMessage& message);
   [[nodiscard]] Steady::time_point soon() const;
@@ -94,6 +99,9 @@ class Connection {
   const std::shared_ptr<FrameChannel> channel_;
   Steady::time_point deadline_;  // of the registration under way
   Peer peer_;
+  // What the owner sent and nobody took over. After an error these are closed last, when nothing is
+  // held that others could wait for, because closing them can wait (foreign.h).
+  std::vector<Descriptor> sent_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
   std::shared_ptr<Owner> handed_out_;  // the pointer of hand_out()
   LiveOwner::Rest rest_{1, 0};         // of the previous registration

@@ -5,11 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
 
 #include "schemas/instance.h"
+#include "worker/instances/foreign.h"
 
 namespace assay::worker {
 namespace {
@@ -63,15 +65,39 @@ void take_descriptors(msghdr& message, std::vector<Descriptor>& out) {
   }
 }
 
+// Receives what is there, without waiting, with all its descriptors: those for which a message has
+// no room are closed by the kernel, in this call, which then waits as close() does.
+ssize_t receive_now(int socket, std::span<std::uint8_t> out, std::vector<Descriptor>& descriptors,
+                    int& flags) {
+  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
+      control{};
+  iovec data{out.data(), out.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t count = -1;
+  do {
+    count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count > 0) {
+    take_descriptors(message, descriptors);
+  }
+  flags = message.msg_flags;
+  return count;
+}
+
 // Reads the bytes of one frame.
 class Reader {
  public:
-  Reader(const FrameChannel& channel, const FrameLimits& limits)
-      : channel_(channel), limits_(limits) {}
+  // Descriptors that come are put into `descriptors`, those too that do not belong.
+  Reader(const FrameChannel& channel, const FrameLimits& limits,
+         std::vector<Descriptor>& descriptors)
+      : channel_(channel), limits_(limits), descriptors_(descriptors) {}
 
-  // Fills `out`. With room for descriptors, those that come are put into `descriptors`; a message
-  // with more of them than there is room for is refused, and the kernel drops what did not fit.
-  Status fill(std::span<std::uint8_t> out, std::vector<Descriptor>* descriptors) {
+  // Fills `out`. Errors: invalid-parameter as soon as more than `most` descriptors came in all.
+  Status fill(std::span<std::uint8_t> out, std::size_t most) {
     while (!out.empty()) {
       if (!channel_.wait(deadline())) {
         return late();
@@ -80,7 +106,7 @@ class Reader {
       if (channel_.process_ended()) {
         return ended();
       }
-      const Result<std::size_t> count = receive_some(out, descriptors);
+      const Result<std::size_t> count = receive_some(out, most);
       if (!count) {
         return std::unexpected(count.error());
       }
@@ -99,22 +125,9 @@ class Reader {
     return endless ? limits_.end : std::min(limits_.end, idle_from_ + limits_.idle);
   }
 
-  Result<std::size_t> receive_some(std::span<std::uint8_t> out,
-                                   std::vector<Descriptor>* descriptors) {
-    alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
-        control{};
-    iovec data{out.data(), out.size()};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    if (descriptors != nullptr) {
-      message.msg_control = control.data();
-      message.msg_controllen = control.size();
-    }
-    ssize_t count = -1;
-    do {
-      count = ::recvmsg(channel_.socket(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while (count < 0 && errno == EINTR);
+  Result<std::size_t> receive_some(std::span<std::uint8_t> out, std::size_t most) {
+    int flags = 0;
+    const ssize_t count = receive_now(channel_.socket(), out, descriptors_, flags);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return std::size_t{0};
     }
@@ -122,11 +135,7 @@ class Reader {
       return !begun_ && count == 0 ? ended() : broken();
     }
     begun_ = true;
-    if (descriptors != nullptr) {
-      take_descriptors(message, *descriptors);
-    }
-    if ((message.msg_flags & MSG_CTRUNC) != 0 ||
-        (descriptors != nullptr && descriptors->size() > limits_.descriptors)) {
+    if ((flags & MSG_CTRUNC) != 0 || descriptors_.size() > most) {
       return fail(ErrorCode::kInvalidParameter,
                   "descriptors come where none belong, or too many at once");
     }
@@ -135,6 +144,7 @@ class Reader {
 
   const FrameChannel& channel_;
   const FrameLimits& limits_;
+  std::vector<Descriptor>& descriptors_;
   bool begun_ = false;
   Steady::time_point idle_from_{};
 };
@@ -199,13 +209,13 @@ bool FrameChannel::process_ended() const {
   return process_ && ::poll(&wait, 1, 0) != 0;
 }
 
-Result<Frame> FrameChannel::receive(const FrameLimits& limits,
-                                    const std::function<Status(std::size_t length)>& begin) const {
-  Reader reader(*this, limits);
-  Frame frame;
+namespace {
+
+Status receive_frame(Reader& reader, const FrameLimits& limits,
+                     const std::function<Status(std::size_t length)>& begin, Frame& frame) {
   std::array<std::uint8_t, kLength> head{};
-  // Without room in the message the kernel drops descriptors and says so.
-  ASSAY_TRY(reader.fill(head, limits.descriptors == 0 ? nullptr : &frame.descriptors));
+  ASSAY_TRY(reader.fill(head, limits.descriptors));
+  const std::size_t belong = frame.descriptors.size();
   const std::size_t length = head[0] | (std::size_t{head[1]} << 8) | (std::size_t{head[2]} << 16) |
                              (std::size_t{head[3]} << 24);
   if (length > limits.bytes) {
@@ -218,7 +228,25 @@ Result<Frame> FrameChannel::receive(const FrameLimits& limits,
     const std::size_t at = frame.body.size();
     const std::size_t step = std::min(length - at, std::max(kStep, at));
     frame.body.resize(at + step);
-    ASSAY_TRY(reader.fill(std::span(frame.body).subspan(at), nullptr));
+    ASSAY_TRY(reader.fill(std::span(frame.body).subspan(at), belong));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Frame> FrameChannel::receive(const FrameLimits& limits,
+                                    const std::function<Status(std::size_t length)>& begin,
+                                    std::vector<Descriptor>* refused) const {
+  Frame frame;
+  Reader reader(*this, limits, frame.descriptors);
+  if (Status status = receive_frame(reader, limits, begin, frame); !status) {
+    if (refused != nullptr) {
+      std::ranges::move(frame.descriptors, std::back_inserter(*refused));
+      frame.descriptors.clear();
+    }
+    close_foreign(frame.descriptors);
+    return std::unexpected(std::move(status).error());
   }
   return frame;
 }
@@ -231,6 +259,17 @@ Status FrameChannel::send(ByteView body, std::span<const int> descriptors) {
     return ended();
   }
   return {};
+}
+
+// The other side sends nothing more once both directions have ended.
+void FrameChannel::drain() const {
+  shut_down();
+  std::array<std::uint8_t, 4096> bytes{};
+  std::vector<Descriptor> descriptors;
+  int flags = 0;
+  while (receive_now(socket_.get(), bytes, descriptors, flags) > 0) {
+    close_foreign(descriptors);
+  }
 }
 
 void FrameChannel::shut_down() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }

@@ -73,9 +73,11 @@ class FrameChannel {
   // the frame's first byte; file-unreadable when that happens later, and for a socket that fails;
   // request-timeout; limit-exceeded for a length above the limit; invalid-parameter for too many
   // descriptors, or descriptors that do not come with the length. After an error the caller must
-  // not receive again; descriptors that came with the frame are closed.
-  [[nodiscard]] Result<Frame> receive(
-      const FrameLimits& limits, const std::function<Status(std::size_t length)>& begin = {}) const;
+  // not receive again; descriptors that came with the frame are added to `refused` then, because
+  // closing them can wait (foreign.h). Without `refused` they are closed.
+  [[nodiscard]] Result<Frame> receive(const FrameLimits& limits,
+                                      const std::function<Status(std::size_t length)>& begin = {},
+                                      std::vector<Descriptor>* refused = nullptr) const;
 
   // Sends a frame without waiting. On an error the connection is shut down, so an owner (a process
   // that registers memory) that does not read loses its connection.
@@ -85,6 +87,10 @@ class FrameChannel {
 
   // Ends both directions. A receive() that is waiting returns.
   void shut_down() const;
+  // Ends both directions, and closes the descriptors that were sent and never received, which can
+  // wait (foreign.h). Without this call, whoever closes the socket closes them. Must be called by
+  // the thread of receive().
+  void drain() const;
 
  private:
   Descriptor socket_;

@@ -23,6 +23,8 @@ constexpr mode_t kAnyUser = 0666;
 // How long to wait before the next try when no connection can be accepted, for want of descriptors
 // say.
 constexpr int kPauseMs = 100;
+// Connections beyond the limit that are refused at once. Further ones wait to be accepted.
+constexpr std::uint64_t kRefused = 16;
 
 std::unexpected<Error> unusable(const std::string& path, const std::string& why) {
   return fail(ErrorCode::kUsage, why, path);
@@ -119,6 +121,11 @@ void InstanceListener::accept_all() {
     if (wait[1].revents == 0) {
       continue;
     }
+    reap();
+    if (served_.size() >= shared_.limits.connections + kRefused) {
+      (void)::poll(wait.data(), 1, kPauseMs);
+      continue;
+    }
     Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (socket) {
       serve(std::move(socket));
@@ -133,16 +140,16 @@ void InstanceListener::reap() {
 }
 
 void InstanceListener::serve(Descriptor socket) {
-  reap();
-  auto connection = std::make_unique<Connection>(std::move(socket), shared_);
-  if (served_.size() >= shared_.limits.connections) {
-    connection->refuse({ErrorCode::kOverloaded, "there are too many connections", {}});
-    return;
-  }
-  Served& served = served_.emplace_back(std::move(connection));
+  const bool full = served_.size() >= shared_.limits.connections;
+  Served& served = served_.emplace_back(std::make_unique<Connection>(std::move(socket), shared_));
   try {
-    served.thread = std::jthread([this, &served] {
-      served.connection->serve();
+    // A connection ends in its own thread, also one that is refused: that can wait (foreign.h).
+    served.thread = std::jthread([this, full, &served] {
+      if (full) {
+        served.connection->refuse({ErrorCode::kOverloaded, "there are too many connections", {}});
+      } else {
+        served.connection->serve();
+      }
       served.over = true;
       (void)::eventfd_write(wake_.get(), 1);
     });

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/instances/foreign.h"
+
 namespace assay::worker {
 namespace {
 
@@ -40,6 +42,18 @@ Status check_read(const InstanceRegistration& registration, std::uint64_t piece,
                  size <= registration.pieces[piece].size - offset
              ? Status()
              : fail(ErrorCode::kInvalidParameter, "these bytes cannot be read through the window");
+}
+
+// Pieces that there are not have no kind.
+Status check_kinds(const InstanceRegistration& registration, const OwnerPieces& pieces,
+                   std::span<const Descriptor> descriptors) {
+  for (std::size_t i = 0; i < descriptors.size(); ++i) {
+    const std::uint64_t piece = pieces.first + i;
+    if (piece < registration.pieces.size()) {
+      ASSAY_TRY(check_foreign(descriptors[i], registration.pieces[piece].kind));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -184,7 +198,8 @@ void LiveOwner::complete(std::optional<Error> error) {
   changed_.notify_all();
 }
 
-Status LiveOwner::take(const OwnerPieces& pieces, std::vector<Descriptor> descriptors) {
+Status LiveOwner::take(const OwnerPieces& pieces, std::vector<Descriptor>& descriptors) {
+  const Status kinds = check_kinds(setup_.registration, pieces, descriptors);
   const Lock lock(mutex_);
   if (!awaits(pieces.request, true)) {
     return not_asked();
@@ -194,6 +209,10 @@ Status LiveOwner::take(const OwnerPieces& pieces, std::vector<Descriptor> descri
     if (next >= request_->pieces.size() || request_->pieces[next] != pieces.first + i) {
       complete(Error{ErrorCode::kFileUnreadable, "the owner sent other pieces than asked for", {}});
       return not_asked();
+    }
+    if (!kinds) {
+      complete(kinds.error());
+      return kinds;
     }
     if (!request_->abandoned) {
       request_->descriptors.push_back(std::move(descriptors[i]));

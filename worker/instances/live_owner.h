@@ -67,10 +67,13 @@ class LiveOwner final : public Owner {
   // Returns true while the owner has not completely answered a request for descriptors.
   [[nodiscard]] bool expects_descriptors();
   // Handle a frame in which the owner answers or asks something. After an error the caller must end
-  // the connection. Errors: invalid-parameter for an answer that fits no open request; conflict for
+  // the connection. Errors: invalid-parameter for an answer that fits no open request, and for
+  // descriptors that are not of the kind of their piece; conflict for
   // a `verify` while an earlier one is open, and for a `yield` while an earlier one is open and its
   // time is not over; limit-exceeded for more than kYieldsASecond frames `yield` in a second.
-  [[nodiscard]] Status take(const OwnerPieces& pieces, std::vector<Descriptor> descriptors);
+  // Takes over what is as asked for, and leaves the others where they are: closing them can wait
+  // (foreign.h).
+  [[nodiscard]] Status take(const OwnerPieces& pieces, std::vector<Descriptor>& descriptors);
   [[nodiscard]] Status take(const OwnerCopied& copied);
   [[nodiscard]] Status take(const OwnerFailed& failed);
   [[nodiscard]] Status take(const OwnerVerify& verify);

@@ -47,10 +47,11 @@ class Owner {
   [[nodiscard]] virtual std::stop_token ended() const = 0;
 
   // Returns a fresh descriptor of each of `pieces`, in their order. The caller must pass 1 to
-  // kMaxFrameDescriptors pieces, ascending, none of them staged; it owns the descriptors and must
-  // check their kind and size. One call at a time reaches the owner; other calls wait.
+  // kMaxFrameDescriptors pieces, ascending, none of them staged; it owns the descriptors, which are
+  // of the kind of their piece (foreign.h), and must check the rest. One call at a time reaches the
+  // owner; other calls wait.
   // Errors: cancelled; file-unreadable when the owner answers wrongly, not in time, or says that it
-  // cannot; invalid-parameter for other `pieces` than these.
+  // cannot; invalid-parameter for other `pieces` than these, and when it sends another kind.
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 

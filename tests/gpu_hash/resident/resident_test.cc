@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu_hash/exported.h"
 #include "gpu_hash/opencl/engine.h"
-#include "gpu_hash/opencl/exported.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"
@@ -245,6 +245,9 @@ TEST(Exported, FilesThatAreNoDeviceMemory_AreNoneForAnyDriver) {
     ASSERT_TRUE(kind.has_value()) << name;
     EXPECT_FALSE(is_device_memory(*kind, kNvidia)) << name;
     EXPECT_FALSE(is_device_memory(*kind, kAnother)) << name;
+    EXPECT_FALSE(is_device_memory(*kind)) << name;
+    // The file system of a file that has a type is never asked.
+    EXPECT_EQ(kind->filesystem != 0, name == "eventfd") << name;
   }
   EXPECT_FALSE(kind_of(Descriptor()).has_value());
 }
@@ -254,6 +257,8 @@ TEST(Exported, EachDriverHasItsKind) {
   const FileKind dma_buf{0600, 0, DMA_BUF_MAGIC};
   EXPECT_TRUE(is_device_memory(control, kNvidia));
   EXPECT_TRUE(is_device_memory(dma_buf, kAnother));
+  EXPECT_TRUE(is_device_memory(control));
+  EXPECT_TRUE(is_device_memory(dma_buf));
   EXPECT_FALSE(is_device_memory(control, kAnother));
   EXPECT_FALSE(is_device_memory(dma_buf, kNvidia));
 

@@ -3,6 +3,11 @@
 // it.
 #include "worker/instances/connection.h"
 
+#include <array>
+#include <future>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "tests/support/vectors.h"
 #include "tests/worker/instances/fake_proc.h"
 #include "tests/worker/instances/owner_end.h"
@@ -14,6 +19,7 @@ using assay::test::code_of;
 using test::Agent;
 using test::FakeProc;
 using test::host_registration;
+using test::LingeringSocket;
 using test::memory_file;
 using test::open_descriptors;
 using test::OwnerEnd;
@@ -205,6 +211,93 @@ TEST(Connection, DescriptorsThatAreNoSealedMemory_AreRefused) {
   EXPECT_EQ(open_descriptors(), before + 3);
   EXPECT_TRUE(agent.registry.all().empty());
   EXPECT_EQ(with_file(agent, memory_file(64).get()), "registered");
+}
+
+InstanceRegistration device_registration() {
+  InstanceRegistration registration = host_registration(1);
+  registration.device = "GPU-00000000-0000-0000-0000-000000000001";
+  registration.pieces[0].kind = PieceKind::kDevice;
+  return registration;
+}
+
+TEST(Connection, DescriptorsThatNoDriverExports_AreNoMemoryOfADevice) {
+  Agent agent;
+  const LingeringSocket socket;
+  const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const Descriptor sealed = memory_file(64);
+  for (const int file : {socket.socket.get(), null.get(), sealed.get()}) {
+    OwnerEnd owner(agent);
+    EXPECT_EQ(owner.enter(device_registration(), {file}), "refused invalid-parameter");
+  }
+}
+
+// A path to a device node is enough to be of its kind, also without a driver.
+TEST(Connection, ControlDeviceOfADriver_IsMemoryOfADevice) {
+  const std::string path = testing::TempDir() + "control-" + std::to_string(::getpid());
+  if (::mknod(path.c_str(), S_IFCHR | 0600, makedev(195, 255)) != 0) {
+    GTEST_SKIP() << "this user makes no device nodes";
+  }
+  const Descriptor node(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  (void)::unlink(path.c_str());
+  Agent agent;
+  OwnerEnd owner(agent);
+  EXPECT_EQ(owner.enter(device_registration(), {node.get()}), "registered");
+}
+
+// --- descriptors that make whoever closes them wait
+
+// Sends a frame with this descriptor, which is then open nowhere else.
+void send_away(Descriptor& file, const Descriptor& socket, const OwnerMessage& message) {
+  const Bytes frame = frame_of(as_bytes(to_json(message).dump()));
+  const int number = file.get();
+  EXPECT_EQ(send_some(socket.get(), frame, {&number, 1}), std::ssize(frame));
+  (void)file.close();
+}
+
+TEST(Connection, SocketsThatLinger_HoldNobodyUp) {
+  Agent agent;
+  const auto begun = Steady::now();
+  std::array<LingeringSocket, 4> sockets;
+  {
+    auto pair = test::socket_pair();  // beside a frame that has none
+    send_away(sockets[0].socket, pair.first, OwnerHello{""});
+    OwnerEnd owner(agent, std::move(pair));
+    EXPECT_EQ(owner.next_type(), "refused invalid-parameter");
+  }
+  {
+    auto pair = test::socket_pair();  // behind the frame that ends the connection
+    const Bytes frame = frame_of(as_bytes(to_json(OwnerCopied{1}).dump()));
+    EXPECT_EQ(send_some(pair.first.get(), frame, {}), std::ssize(frame));
+    send_away(sockets[1].socket, pair.first, OwnerHello{""});
+    OwnerEnd owner(agent, std::move(pair));
+    EXPECT_EQ(owner.next_type(), "refused conflict");
+  }
+  {
+    OwnerEnd owner(agent);  // in the place of a piece
+    owner.send(OwnerHello{""});
+    EXPECT_EQ(owner.next_type(), "welcome");
+    owner.send(host_registration(1));
+    owner.send(OwnerPieces{0, 0, 1}, {sockets[2].socket.get()});
+    (void)sockets[2].socket.close();
+    EXPECT_EQ(owner.next_type(), "refused invalid-parameter");
+  }
+  {
+    OwnerEnd owner(agent);  // beside an answer that crossed a release
+    const Descriptor file = memory_file(64);
+    ASSERT_EQ(owner.enter(host_registration(1), {file.get()}), "registered");
+    ASSERT_EQ(agent.recorder.next(), "came a");
+    auto asked = std::async(std::launch::async, [memory = agent.recorder.owner()] {
+      return memory->export_pieces(std::vector<std::uint64_t>{0});
+    });
+    ASSERT_EQ(owner.next()["type"], "export");
+    owner.send(OwnerRelease{5});
+    owner.send(OwnerPieces{1, 0, 1}, {sockets[3].socket.get()});
+    (void)sockets[3].socket.close();
+    EXPECT_EQ(code_of(asked.get()), "cancelled");
+    EXPECT_EQ(owner.next_type(), "released");
+    EXPECT_EQ(owner.enrol(host_registration(1), {file.get()}), "registered");
+  }
+  EXPECT_LT(Steady::now() - begun, LingeringSocket::kLinger / 2);
 }
 
 TEST(Connection, OtherDescriptorsThanAnnounced_AreRefusedAndClosed) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -167,6 +168,46 @@ TEST_F(ListenerTest, ManyConnections_LeaveNothingBehind) {
     std::this_thread::yield();
   }
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// What was sent and never received is closed with the connection: not by the thread that accepts.
+TEST_F(ListenerTest, SocketsThatLinger_KeepNobodyFromConnecting) {
+  for (const std::uint64_t connections : {64U, 0U}) {
+    Agent agent({.connections = connections});
+    const auto listener = InstanceListener::open(path_, agent.shared);
+    ASSERT_TRUE(listener);
+    test::LingeringSocket lingering;
+    const auto begun = Steady::now();
+    Caller first(connect());
+    first.send(OwnerCopied{1});  // ends the connection
+    first.send(OwnerHello{""}, {lingering.socket.get()});
+    (void)lingering.socket.close();
+    const std::string refused = connections == 0 ? "refused overloaded" : "refused conflict";
+    EXPECT_EQ(first.next_type(), refused);
+    EXPECT_EQ(first.next_type(), "end");
+    for (int i = 0; i < 3; ++i) {
+      Caller next(connect());
+      next.send(OwnerCopied{1});
+      EXPECT_EQ(next.next_type(), refused);
+    }
+    EXPECT_LT(Steady::now() - begun, test::LingeringSocket::kLinger / 2);
+  }
+}
+
+TEST_F(ListenerTest, BeyondTheLimit_ConnectionsAreRefused_HoweverMany) {
+  Agent agent({.connections = 1});
+  const auto listener = InstanceListener::open(path_, agent.shared);
+  ASSERT_TRUE(listener);
+  Caller first(connect());
+  first.send(OwnerHello{""});
+  EXPECT_EQ(first.next_type(), "welcome");
+  std::list<Caller> others;
+  for (int i = 0; i < 40; ++i) {
+    others.emplace_back(connect());
+  }
+  for (Caller& caller : others) {
+    EXPECT_EQ(caller.next_type(), "refused overloaded");
+  }
 }
 
 TEST(Budget, TotalAndOnePod) {

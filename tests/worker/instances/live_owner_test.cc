@@ -2,6 +2,7 @@
 // A live registration: fresh descriptors, staged bytes, verify, release. Right and wrong answers.
 #include "worker/instances/live_owner.h"
 
+#include <fcntl.h>
 #include <future>
 #include <sys/stat.h>
 
@@ -14,6 +15,7 @@ namespace {
 using assay::test::code_of;
 using test::Agent;
 using test::host_registration;
+using test::LingeringSocket;
 using test::memory_file;
 using test::open_descriptors;
 using test::OwnerEnd;
@@ -154,6 +156,56 @@ TEST(LiveOwner, LateAnswer_IsDropped) {
   EXPECT_EQ(open_descriptors(), before);
   EXPECT_EQ(code_of(side.owner->export_pieces(Numbers{2})), "file-unreadable");
   EXPECT_EQ(side.end.next()["request"], 2);  // it went out
+}
+
+// --- descriptors that make whoever closes them wait
+
+// Answers the request for these pieces with a socket as the first of them, and nothing more.
+void answer_with_a_socket(const Numbers& pieces) {
+  Registered side({.answer = std::chrono::milliseconds(500)});
+  LingeringSocket socket;
+  const auto begun = Steady::now();
+  auto answer = side.ask(pieces);
+  EXPECT_EQ(side.end.next()["type"], "export");
+  side.end.send(OwnerPieces{1, pieces[0], 1}, {socket.socket.get()});
+  (void)socket.socket.close();
+  EXPECT_EQ(code_of(answer.get()), "invalid-parameter");
+  EXPECT_EQ(side.end.next_type(), "refused invalid-parameter");
+  EXPECT_EQ(side.agent.recorder.next(), "gone a");
+  side.owner.reset();
+  side.end.hang_up();
+  // Nothing of the agent waits: another owner is served.
+  OwnerEnd other(side.agent);
+  EXPECT_EQ(other.enter(host_registration(1, "b"), {side.files[0].get()}), "registered");
+  EXPECT_EQ(side.agent.recorder.next(), "came b");
+  const auto owner = side.agent.recorder.owner();
+  auto more = std::async(std::launch::async, [owner] { return owner->export_pieces(Numbers{0}); });
+  EXPECT_EQ(other.next()["type"], "export");
+  other.send(OwnerPieces{1, 0, 1}, {side.files[0].get()});
+  EXPECT_EQ(code_of(more.get()), "ok");
+  EXPECT_LT(Steady::now() - begun, LingeringSocket::kLinger / 2);
+}
+
+TEST(LiveOwner, SocketForAPiece_EndsTheConnection_AndNobodyWaits) {
+  const std::size_t before = open_descriptors();
+  answer_with_a_socket({1});
+  answer_with_a_socket({0, 1});  // the rest of the answer does not come
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(LiveOwner, AnswerOfAnotherKind_EndsTheConnection) {
+  const std::size_t before = open_descriptors();
+  const Descriptor unsealed = memory_file(64, 0);
+  const Descriptor device(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int wrong : {unsealed.get(), device.get()}) {
+    Registered side;
+    auto answer = side.ask({0, 1});
+    EXPECT_EQ(side.end.next()["type"], "export");
+    side.end.send(OwnerPieces{1, 0, 2}, {side.files[0].get(), wrong});
+    EXPECT_EQ(code_of(answer.get()), "invalid-parameter");
+    EXPECT_EQ(side.end.next_type(), "refused invalid-parameter");
+  }
+  EXPECT_EQ(open_descriptors(), before + 2);
 }
 
 TEST(LiveOwner, StagedBytes_ComeThroughTheWindow) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/instances/foreign.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "gpu_hash/exported.h"
+
+namespace assay::worker {
+namespace {
+
+// Only memory files have these seals; the kernel looks at the descriptor alone.
+bool is_sealed(const Descriptor& fd) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals;
+}
+
+}  // namespace
+
+Status check_foreign(const Descriptor& fd, PieceKind kind) {
+  if (kind == PieceKind::kHost) {
+    return is_sealed(fd)
+               ? Status()
+               : fail(
+                     ErrorCode::kInvalidParameter,
+                     "a descriptor is no memory file that is sealed against shrinking and growing");
+  }
+  const Result<gpu_hash::FileKind> file = gpu_hash::kind_of(fd);
+  return kind == PieceKind::kDevice && file && gpu_hash::is_device_memory(*file)
+             ? Status()
+             : fail(ErrorCode::kInvalidParameter,
+                    "a descriptor is no memory of a device that a driver exported");
+}
+
+void close_foreign(std::vector<Descriptor>& descriptors) {
+  constexpr linger kDoNotWait{.l_onoff = 0, .l_linger = 0};
+  for (const Descriptor& descriptor : descriptors) {
+    // Fails for what is no socket.
+    (void)::setsockopt(descriptor.get(), SOL_SOCKET, SO_LINGER, &kDoNotWait, sizeof(kDoNotWait));
+  }
+  descriptors.clear();
+}
+
+}  // namespace assay::worker
