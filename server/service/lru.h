@@ -45,6 +45,25 @@ class Lru {
     weight_ += weight;
   }
 
+  // Weighs the value of `key` again, if it has one: `weight_of` returns its weight. What is too
+  // much then goes as in put(), the value itself last.
+  template <typename WeightOf>
+  void weigh(const Key& key, const WeightOf& weight_of) {
+    const std::lock_guard lock(mutex_);
+    const auto it = by_key_.find(key);
+    if (it == by_key_.end()) {
+      return;
+    }
+    items_.splice(items_.begin(), items_, it->second);
+    Item& item = items_.front();
+    weight_ -= item.weight;
+    item.weight = weight_of(std::as_const(item.value));
+    weight_ += item.weight;
+    while (weight_ > capacity_) {
+      drop(std::prev(items_.end()));
+    }
+  }
+
   [[nodiscard]] std::size_t weight() const {
     const std::lock_guard lock(mutex_);
     return weight_;

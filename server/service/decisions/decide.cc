@@ -306,6 +306,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   ASSAY_TRY(check());
   ASSAY_ASSIGN(Verdict verdict,
                evaluate_case(*snapshot, file, policies, now, &services.decisions, check));
+  weigh_lineages(services, file.lineages);
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
   ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));

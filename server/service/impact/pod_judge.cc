@@ -58,6 +58,7 @@ Result<Answer> PodJudge::evaluate(const std::optional<CaseFile>& file, const Pol
   }
   ASSAY_ASSIGN(const Verdict verdict,
                evaluate_case(snapshot_, *file, policies, now, &cache_, check_));
+  weigh_lineages(services_, file->lineages);
   return answer_of(verdict);
 }
 

@@ -110,6 +110,12 @@ Result<bool> catch_up(storage::Snapshot& view, SeenLineage& seen) {
   return true;
 }
 
+// Facts take more bytes in memory than in their stored form.
+std::size_t weight_of(const LineageFacts& facts) {
+  return 2 * (facts.statements.bytes() + facts.keys.bytes.size()) + facts.results->bytes() +
+         facts.lineage->start().size();
+}
+
 }  // namespace
 
 Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen) {
@@ -145,11 +151,19 @@ Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapsho
     ASSAY_ASSIGN(LineageFacts facts, collect_facts(services, snapshot, id, check));
     seen.facts = std::make_shared<const LineageFacts>(std::move(facts));
   }
-  const std::size_t weight =
-      2 * (seen.facts->statements.bytes() + seen.facts->keys.bytes.size()) + id.size();
   services.decisions.lineages.put(
-      id, {seen.version, epochs.trust, seen.newest, seen.evidence, seen.facts}, weight);
+      id, {seen.version, epochs.trust, seen.newest, seen.evidence, seen.facts},
+      weight_of(*seen.facts));
   return seen;
+}
+
+void weigh_lineages(Services& services, std::span<const SeenLineage> seen) {
+  for (const SeenLineage& one : seen) {
+    services.decisions.lineages.weigh(
+        one.facts->lineage->start(), [](const DecisionCache::KnownLineage& known) {
+          return known.facts ? weight_of(*known.facts) : std::size_t{0};
+        });
+  }
 }
 
 Result<std::shared_ptr<const policy::Lineage>> read_lineage(storage::Snapshot& snapshot,

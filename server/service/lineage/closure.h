@@ -29,6 +29,10 @@ struct SeenLineage {
                                                 const ArtifactId& artifact,
                                                 std::optional<Timestamp> deadline = {});
 
+// Counts what was kept of the judgement of these lineages (kept_results.h) as memory of the cache,
+// which then may forget other lineages. To be called after each judgement.
+void weigh_lineages(Services& services, std::span<const SeenLineage> seen);
+
 // Returns whether all of `seen` are still whole lineages in `view`, which must be of the same or a
 // later state than the snapshot that they were read from, with the same trust. Looks only at
 // statements that came or changed since.

@@ -2,13 +2,65 @@
 #include "server/service/lineage/kept_results.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 namespace assay::server {
 namespace {
 
-std::size_t bytes_of(const std::vector<SignerRequirement>& demands) {
-  std::size_t bytes = 0;
-  for (const SignerRequirement& demand : demands) {
+// Tells most questions apart without a look at all of their texts: of each list the size, the first
+// and the last item.
+class Outline {
+ public:
+  void add(std::uint64_t value) { value_ = (value_ ^ value) * 0x9E3779B97F4A7C15 + 1; }
+  void add(std::string_view text) { add(std::hash<std::string_view>()(text)); }
+  void add(const std::vector<std::string>& list) {
+    add(list.size());
+    if (!list.empty()) {
+      add(list.front());
+      add(list.back());
+    }
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+std::uint64_t outline_of(const policy::LineageQuestion& question) {
+  const LineageCondition& condition = question.condition;
+  Outline outline;
+  for (const auto* list :
+       {&condition.roles, &condition.leaves, &condition.stages, &condition.deny.digests,
+        &condition.deny.names, &condition.deny.keys, &condition.deny.identities}) {
+    outline.add(*list);
+  }
+  outline.add(condition.edges.size());
+  for (const LineageEdgeRule& rule : condition.edges) {
+    outline.add(rule.stage);
+    outline.add(rule.identities);
+  }
+  outline.add(condition.max_depth.value_or(~std::uint64_t{0}));
+  if (condition.licences) {
+    outline.add(condition.licences->allow);
+    outline.add(condition.licences->deny);
+  }
+  for (const std::string_view name : question.names) {
+    outline.add(name);
+  }
+  for (const SignerRequirement& demand : question.demands) {
+    outline.add(demand.at_least);
+    outline.add(demand.identities);
+  }
+  return outline.value();
+}
+
+std::size_t text_bytes(const policy::LineageQuestion& question, const ConditionResult& result) {
+  std::size_t bytes = to_json(question.condition).dump().size() + to_json(result).dump().size();
+  for (const std::string_view name : question.names) {
+    bytes += name.size();
+  }
+  for (const SignerRequirement& demand : question.demands) {
     for (const std::string& identity : demand.identities) {
       bytes += identity.size();
     }
@@ -18,8 +70,10 @@ std::size_t bytes_of(const std::vector<SignerRequirement>& demands) {
 
 }  // namespace
 
-bool KeptResults::is_about(const Kept& kept, const policy::LineageQuestion& question) {
-  return std::equal(kept.names.begin(), kept.names.end(), question.names.begin(),
+bool KeptResults::is_about(const Kept& kept, const policy::LineageQuestion& question,
+                           std::uint64_t outline) {
+  return kept.outline == outline &&
+         std::equal(kept.names.begin(), kept.names.end(), question.names.begin(),
                     question.names.end()) &&
          std::equal(kept.demands.begin(), kept.demands.end(), question.demands.begin(),
                     question.demands.end(),
@@ -34,10 +88,12 @@ std::shared_ptr<const ConditionResult> KeptResults::find(const policy::LineageQu
   if (&question.lineage != lineage_.get()) {
     return nullptr;
   }
+  const std::uint64_t outline = outline_of(question);
   const std::lock_guard lock(mutex_);
-  for (const Kept& kept : kept_) {
-    if (kept.horizon.now <= now && now < kept.horizon.until && is_about(kept, question)) {
-      return kept.result;
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    if (it->horizon.now <= now && now < it->horizon.until && is_about(*it, question, outline)) {
+      kept_.splice(kept_.begin(), kept_, it);
+      return it->result;
     }
   }
   return nullptr;
@@ -45,21 +101,41 @@ std::shared_ptr<const ConditionResult> KeptResults::find(const policy::LineageQu
 
 void KeptResults::keep(const policy::LineageQuestion& question, const policy::Horizon& horizon,
                        const ConditionResult& result) const {
-  if (&question.lineage != lineage_.get() ||
-      to_json(question.condition).dump().size() + bytes_of(question.demands) > kMaxBytes) {
+  if (&question.lineage != lineage_.get()) {
     return;
   }
-  Kept kept{question.condition,
+  Kept kept{outline_of(question),
+            question.condition,
             {question.names.begin(), question.names.end()},
             question.demands,
             horizon,
-            std::make_shared<const ConditionResult>(result)};
+            std::make_shared<const ConditionResult>(result),
+            sizeof(Kept) + sizeof(ConditionResult) + 2 * text_bytes(question, result)};
   const std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [&](const Kept& one) { return is_about(one, question); });
-  kept_.push_back(std::move(kept));
-  if (kept_.size() > kMaxKept) {
-    kept_.pop_front();
+  for (auto it = kept_.begin(); it != kept_.end();) {
+    const auto one = it++;
+    if (is_about(*one, question, kept.outline)) {
+      drop(one);
+    }
   }
+  if (kept.bytes > kMaxBytes) {
+    return;
+  }
+  bytes_ += kept.bytes;
+  kept_.push_front(std::move(kept));
+  while (bytes_ > kMaxBytes) {
+    drop(std::prev(kept_.end()));
+  }
+}
+
+std::size_t KeptResults::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+void KeptResults::drop(std::list<Kept>::iterator kept) const {
+  bytes_ -= kept->bytes;
+  kept_.erase(kept);
 }
 
 }  // namespace assay::server

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,12 +14,13 @@
 
 namespace assay::server {
 
-// Keeps the newest kMaxKept results for one lineage. Thread-safe.
+// Keeps results for one lineage, and forgets those first that were not used for the longest time.
+// Thread-safe.
 class KeptResults final : public policy::LineageResults {
  public:
-  static constexpr std::size_t kMaxKept = 4;
-  // Limit on the bytes of a condition. A result of a longer condition is not kept.
-  static constexpr std::size_t kMaxBytes = 4096;
+  // Limit on the bytes of all results with their conditions, as bytes() counts them. A result that
+  // alone has more is not kept.
+  static constexpr std::size_t kMaxBytes = 1 << 20;
 
   explicit KeptResults(std::shared_ptr<const policy::Lineage> lineage)
       : lineage_(std::move(lineage)) {}
@@ -28,19 +30,27 @@ class KeptResults final : public policy::LineageResults {
   void keep(const policy::LineageQuestion& question, const policy::Horizon& horizon,
             const ConditionResult& result) const override;
 
+  // Returns about how much memory the results take: twice their text.
+  [[nodiscard]] std::size_t bytes() const;
+
  private:
   struct Kept {
+    std::uint64_t outline;  // equal for equal questions
     LineageCondition condition;
     std::vector<std::string> names;  // ascending
     std::vector<SignerRequirement> demands;
     policy::Horizon horizon;
     std::shared_ptr<const ConditionResult> result;
+    std::size_t bytes;
   };
-  [[nodiscard]] static bool is_about(const Kept& kept, const policy::LineageQuestion& question);
+  [[nodiscard]] static bool is_about(const Kept& kept, const policy::LineageQuestion& question,
+                                     std::uint64_t outline);
+  void drop(std::list<Kept>::iterator kept) const;
 
   std::shared_ptr<const policy::Lineage> lineage_;
   mutable std::mutex mutex_;
-  mutable std::deque<Kept> kept_;  // oldest first
+  mutable std::list<Kept> kept_;  // newest use first
+  mutable std::size_t bytes_ = 0;
 };
 
 }  // namespace assay::server

@@ -78,31 +78,80 @@ TEST(KeptResults, HoldFromTheirTimeUntilTheirHorizon) {
 TEST(KeptResults, NewerReplacesTheOlder) {
   const Results results;
   results.keep(at_most(3), {now()}, 3);
+  const std::size_t bytes = results.kept.bytes();
   results.keep(at_most(3), {from_now(-60)}, 2);
   EXPECT_EQ(results.find(at_most(3)), 2U);
+  EXPECT_EQ(results.kept.bytes(), bytes);
 }
 
-TEST(KeptResults, BeyondTheLimit_OldestIsForgotten) {
+// As when several policies with lineage conditions select one model.
+TEST(KeptResults, OfManyConditionsInTurn_AreAllFound) {
   const Results results;
-  for (std::uint64_t depth = 0; depth <= KeptResults::kMaxKept; ++depth) {
+  for (std::uint64_t depth = 0; depth < 64; ++depth) {
     results.keep(at_most(depth), {now()}, depth);
   }
-  EXPECT_EQ(results.find(at_most(0)), std::nullopt);
-  for (std::uint64_t depth = 1; depth <= KeptResults::kMaxKept; ++depth) {
-    EXPECT_EQ(results.find(at_most(depth)), depth);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (std::uint64_t depth = 0; depth < 64; ++depth) {
+      EXPECT_EQ(results.find(at_most(depth)), depth);
+    }
   }
 }
 
-TEST(KeptResults, OfLongConditions_AreNotKept) {
+LineageCondition denies(std::uint64_t depth, std::size_t count) {
+  LineageCondition condition = at_most(depth);
+  for (std::size_t i = 0; i < count; ++i) {
+    condition.deny.digests.push_back(digest_of(std::to_string(i)));
+  }
+  return condition;
+}
+
+// Conditions that differ in one item of a long list are two.
+TEST(KeptResults, OfLongLists_AreFound) {
   const Results results;
-  LineageCondition fits = at_most(3);
-  fits.deny.names = {std::string(KeptResults::kMaxBytes - 256, 'x')};
-  results.keep(fits, {now()}, 3);
-  EXPECT_EQ(results.find(fits), 3U);
-  LineageCondition longer = at_most(3);
-  longer.deny.names = {std::string(KeptResults::kMaxBytes, 'x')};
-  results.keep(longer, {now()}, 3);
+  const LineageCondition condition = denies(3, 1024);
+  results.keep(condition, {now()}, 3);
+  EXPECT_EQ(results.find(condition), 3U);
+  LineageCondition other = condition;
+  other.deny.digests[512] = digest_of("other");
+  EXPECT_EQ(results.find(other), std::nullopt);
+}
+
+TEST(KeptResults, BeyondTheLimitOnBytes_ThoseUnusedForTheLongestTimeAreForgotten) {
+  constexpr std::uint64_t kFirst = 10;  // all depths have two digits, so all results weigh the same
+  const Results results;
+  std::uint64_t depth = kFirst;
+  std::size_t grown = 1;
+  for (std::size_t before = 0; grown > before; ++depth) {
+    before = results.kept.bytes();
+    results.keep(denies(depth, 256), {now()}, depth);
+    EXPECT_EQ(results.find(denies(kFirst, 256)), kFirst) << "used again and again";
+    grown = results.kept.bytes();
+    ASSERT_LE(grown, KeptResults::kMaxBytes);
+    ASSERT_LT(depth, 99U);
+  }
+  EXPECT_GT(grown, KeptResults::kMaxBytes * 3 / 4);
+  EXPECT_EQ(results.find(denies(kFirst + 1, 256)), std::nullopt);
+  for (std::uint64_t kept = kFirst + 2; kept < depth; ++kept) {
+    EXPECT_EQ(results.find(denies(kept, 256)), kept);
+  }
+}
+
+TEST(KeptResults, OfMoreBytesThanTheLimit_AreNotKept_AndForgetNoOthers) {
+  const Results results;
+  results.keep(at_most(3), {now()}, 3);
+  const std::size_t before = results.kept.bytes();
+  EXPECT_GT(before, 0U);
+  LineageCondition fits = at_most(4);
+  fits.deny.names = {std::string(KeptResults::kMaxBytes / 2 - 4096, 'x')};
+  results.keep(fits, {now()}, 4);
+  EXPECT_EQ(results.find(fits), 4U);
+  EXPECT_EQ(results.find(at_most(3)), 3U);
+  LineageCondition longer = at_most(5);
+  longer.deny.names = {std::string(KeptResults::kMaxBytes / 2, 'x')};
+  results.keep(longer, {now()}, 5);
   EXPECT_EQ(results.find(longer), std::nullopt);
+  EXPECT_EQ(results.find(at_most(3)), 3U);
+  EXPECT_EQ(results.find(fits), 4U);
 }
 
 TEST(KeptResults, EvaluationKeepsAndTakesThem) {

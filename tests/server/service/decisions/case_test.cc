@@ -498,5 +498,22 @@ TEST(Lru, ForgetsWhatWasUsedLongestAgo_AndWhatWeighsTooMuch) {
   EXPECT_EQ(lru.find("d"), std::nullopt);
 }
 
+TEST(Lru, WeighedAgain_CountsForTheNewWeight) {
+  Lru<std::string, int> lru(4);
+  lru.put("a", 1);
+  lru.put("b", 2);
+  lru.put("c", 3);
+  lru.weigh("a", [](int value) { return static_cast<std::size_t>(value) + 1; });
+  EXPECT_EQ(lru.weight(), 4U);
+  lru.weigh("c", [](int) { return 2U; });
+  EXPECT_EQ(lru.find("b"), std::nullopt) << "used longest ago";
+  EXPECT_EQ(lru.weight(), 4U);
+  lru.weigh("b", [](int) { return 1U; });
+  EXPECT_EQ(lru.weight(), 4U) << "what is not there has no weight";
+  lru.weigh("a", [](int) { return 5U; });
+  EXPECT_EQ(lru.find("a"), std::nullopt);
+  EXPECT_EQ(lru.weight(), 0U);
+}
+
 }  // namespace
 }  // namespace assay::server::test

@@ -390,6 +390,26 @@ TEST_F(LineageService, ClosureIsShared_UntilSomethingInItChanges) {
   EXPECT_NE(closure()->head.id, second->head.id);
 }
 
+// A lineage that is judged under ever more policies takes no memory that nobody counts.
+TEST_F(LineageService, WhatItsConditionsCameTo_CountsInTheWeightOfTheCache) {
+  const auto facts = [&] {
+    return lineage_facts(*services_, *store_->snapshot().value(), id_of(model_)).value().facts;
+  };
+  const auto first = facts();
+  EXPECT_EQ(first->results->bytes(), 0U);
+  const std::size_t before = services_->decisions.lineages.weight();
+  EXPECT_GT(before, 0U);
+  for (int depth = 1; depth <= 6; ++depth) {
+    require_lineage({{"max_depth", depth}});
+    const std::size_t kept = first->results->bytes();
+    EXPECT_EQ(reasons(), Codes());
+    EXPECT_GT(first->results->bytes(), kept);
+    EXPECT_EQ(services_->decisions.lineages.weight(), before + first->results->bytes());
+  }
+  EXPECT_EQ(facts(), first);
+  EXPECT_EQ(services_->decisions.lineages.weight(), before + first->results->bytes());
+}
+
 TEST_F(LineageService, ReadDown_FindsTheModel) {
   const auto lineage = read_lineage(*store_->snapshot().value(), id_of(corpus_).text(),
                                     policy::LineageDirection::kDown, 64, always_);
