@@ -30,7 +30,9 @@ struct Hypothesis {
   std::vector<KeyId> revoke_keys{};
   std::vector<StatementId> withdraw_statements{};  // manifests included
   // Digests ("algorithm:value", artifact ids in their text form) of artifacts that must not be
-  // used. Statements about them, and about what was made from them, count for nothing.
+  // used. What was signed about them counts for nothing, and so does each statement that names one,
+  // or something made from one, as what went in. Other statements about what was made from them
+  // count as before.
   std::vector<std::string> without_artifacts{};
   std::vector<std::string> tcb_status_lost{};  // evidence with such a status is refused
   // Evidence of platforms at one of these levels, or at an older one, is refused.

@@ -153,7 +153,7 @@ Result<bool> is_wanted(const AffectedQuery& query, PodJudge& judge, const CaseMo
   if (query.artifact.empty() || !attestation) {
     return false;
   }
-  ASSAY_ASSIGN(const std::set<std::string>* inputs, judge.inputs().of(model, statement));
+  ASSAY_ASSIGN(const NamedInputs* inputs, judge.inputs().of(model, statement));
   ASSAY_ASSIGN(const MadeFrom* made, judge.inputs().made_from({query.artifact}));
   return made->has_any(*inputs).value_or(true);  // rather named than forgotten
 }

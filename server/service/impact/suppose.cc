@@ -6,6 +6,7 @@
 #include "attestation/dsse.h"
 #include "policy/lineage.h"
 #include "schemas/statement.h"
+#include "server/service/documents/lineage_row.h"
 #include "server/service/impact/statement_of.h"
 #include "server/service/lineage/closure.h"
 
@@ -19,10 +20,14 @@ bool contains(const auto& list, const auto& value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-std::set<std::string> inputs_in(const Json& predicate) {
-  std::set<std::string> digests;
+// Also of predicates of other people, which lineages do not read.
+NamedInputs inputs_in(const Statement& statement) {
+  Json contents = Json::object();
+  const std::vector<std::string> read = add_lineage(statement, contents);
+  NamedInputs named{{read.begin(), read.end()}, contents.contains("unread")};
+  const Json& predicate = statement.predicate;
   if (!predicate.is_object() || !predicate.contains("inputs") || !predicate["inputs"].is_array()) {
-    return digests;
+    return named;
   }
   for (const Json& input : predicate["inputs"]) {
     if (!input.is_object() || !input.contains("digest") || !input["digest"].is_object()) {
@@ -30,11 +35,11 @@ std::set<std::string> inputs_in(const Json& predicate) {
     }
     for (const auto& [algorithm, value] : input["digest"].items()) {
       if (value.is_string()) {
-        digests.insert(algorithm + ":" + value.get<std::string>());
+        named.digests.insert(algorithm + ":" + value.get<std::string>());
       }
     }
   }
-  return digests;
+  return named;
 }
 
 // A hypothesis, and what it means for the evidence of one model.
@@ -131,9 +136,9 @@ bool comes_from(const MadeFrom& made, const policy::LineageStatement& statement,
   if (made.digests.empty()) {
     return false;
   }
-  std::set<std::string> named;
+  NamedInputs named;  // what cannot be read is judged by the condition
   for (const policy::LineageInput& input : statement.inputs) {
-    named.insert(input.digests.begin(), input.digests.end());
+    named.digests.insert(input.digests.begin(), input.digests.end());
   }
   const std::optional<bool> found = made.has_any(named);
   sure = sure && found.has_value();
@@ -290,7 +295,7 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbL
     if (own || hypothesis.without_artifacts.empty()) {
       return own;
     }
-    ASSAY_ASSIGN(const std::set<std::string>* named, inputs.of(model, statement));
+    ASSAY_ASSIGN(const NamedInputs* named, inputs.of(model, statement));
     ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
     const std::optional<bool> found = made->has_any(*named);
     sure = sure && found.has_value();
@@ -306,8 +311,8 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbL
 
 }  // namespace
 
-Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
-                                                         const policy::StatementFact& statement) {
+Result<const NamedInputs*> StatementInputs::of(const CaseModel& model,
+                                               const policy::StatementFact& statement) {
   if (const auto known = known_.find(statement.id); known != known_.end()) {
     return &known->second;
   }
@@ -324,15 +329,16 @@ Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
   if (known_.size() >= kMaxKept) {
     known_.clear();
   }
-  return &known_.emplace(statement.id, inputs_in(parsed.predicate)).first->second;
+  return &known_.emplace(statement.id, inputs_in(parsed)).first->second;
 }
 
-std::optional<bool> MadeFrom::has_any(const std::set<std::string>& inputs) const {
-  if (std::ranges::any_of(inputs,
+std::optional<bool> MadeFrom::has_any(const NamedInputs& inputs) const {
+  if (std::ranges::any_of(inputs.digests,
                           [this](const std::string& input) { return digests.contains(input); })) {
     return true;
   }
-  return whole || inputs.empty() ? std::optional(false) : std::nullopt;
+  const bool sure = !inputs.unread && (whole || inputs.digests.empty());
+  return sure ? std::optional(false) : std::nullopt;
 }
 
 Result<const MadeFrom*> StatementInputs::made_from(const std::vector<std::string>& artifacts) {

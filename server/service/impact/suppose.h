@@ -18,13 +18,19 @@
 
 namespace assay::server {
 
+// What a statement says went into its subjects.
+struct NamedInputs {
+  std::set<std::string> digests{};  // "algorithm:value"
+  bool unread = false;              // some of it cannot be read, so it may be anything
+};
+
 // What was made from artifacts, as the stored statements say now, whoever signed them.
 struct MadeFrom {
   std::set<std::string> digests;  // of the artifacts themselves, too
   bool whole = true;              // false: there is more than a lineage has (policy/lineage.h)
 
   // Whether something that was named as an input is among them; nullopt when nobody can tell.
-  [[nodiscard]] std::optional<bool> has_any(const std::set<std::string>& inputs) const;
+  [[nodiscard]] std::optional<bool> has_any(const NamedInputs& inputs) const;
 };
 
 // Which artifacts statements name as their inputs, read from their stored envelopes. Each statement
@@ -35,10 +41,11 @@ class StatementInputs {
   StatementInputs(storage::Snapshot& snapshot, std::function<Status()> check)
       : snapshot_(snapshot), check_(std::move(check)) {}
 
-  // Returns the digests ("algorithm:value") in the member `inputs` of the statement's predicate.
-  // Errors: those of `check`; data-loss; storage.
-  [[nodiscard]] Result<const std::set<std::string>*> of(const CaseModel& model,
-                                                        const policy::StatementFact& statement);
+  // Returns the inputs of a lifecycle statement, the resolved dependencies of SLSA provenance, and
+  // of any statement what its predicate has as a member `inputs` of that form. Errors: those of
+  // `check`; data-loss; storage.
+  [[nodiscard]] Result<const NamedInputs*> of(const CaseModel& model,
+                                              const policy::StatementFact& statement);
   // Returns what was made from `artifacts` at any distance. Anybody can sign that things of his own
   // were made from them, so when there is more than is looked at, the rest counts as unknown, and
   // what is known is not hidden by it. Errors: those of `check`; data-loss; storage.
@@ -49,7 +56,7 @@ class StatementInputs {
 
   storage::Snapshot& snapshot_;
   std::function<Status()> check_;
-  std::map<StatementId, std::set<std::string>> known_;
+  std::map<StatementId, NamedInputs> known_;
   std::map<std::vector<std::string>, MadeFrom> made_from_;
 };
 
@@ -66,13 +73,13 @@ class StatementInputs {
 
 // Changes the facts of every model of the case. Revoked keys and nodes are revoked at any time. A
 // statement or manifest that is withdrawn, or that is about an artifact that must not be used, or
-// about something made from one at any distance, counts as if all of its signers' keys were
-// revoked: never for a pass, and below a `not` as an error. Evidence with a lost TCB status, at
-// a lost TCB level or with a rejected advisory, of nodes and of stages, is refused now, and so are
-// the reports of its node. References are not
-// resolved again: the models stay those of the case. Returns false when of some statement nobody
-// can tell whether it is about such a thing, or of some evidence what its TCB level is: it counts
-// as before, so only a denial is sure. Errors: those of StatementInputs and TcbLevels.
+// that names one, or something made from one at any distance, as what went in, counts as if all of
+// its signers' keys were revoked: never for a pass, and below a `not` as an error. Evidence with a
+// lost TCB status, at a lost TCB level or with a rejected advisory, of nodes and of stages, is
+// refused now, and so are the reports of its node. References are not resolved again: the models
+// stay those of the case. Returns false when of some statement nobody can tell whether it is about
+// such a thing, or of some evidence what its TCB level is: it counts as before, so only a denial is
+// sure. Errors: those of StatementInputs and TcbLevels.
 [[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
                                          TcbLevels& levels, CaseFile& file);
 

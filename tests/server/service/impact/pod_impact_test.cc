@@ -212,11 +212,40 @@ TEST_F(PodImpactTest, DatasetThatAStatementNames) {
 // subjects are enough): what is known is said all the same, and nothing is called unconcerned.
 TEST(MadeFrom, WhatIsKnown_IsNotHiddenByWhatIsNot) {
   MadeFrom made{.digests = {"sha256:dataset", "sha256:model"}, .whole = false};
-  EXPECT_EQ(made.has_any({"sha256:model", "sha256:other"}), std::optional(true));
-  EXPECT_EQ(made.has_any({"sha256:other"}), std::nullopt);
+  EXPECT_EQ(made.has_any({{"sha256:model", "sha256:other"}}), std::optional(true));
+  EXPECT_EQ(made.has_any({{"sha256:other"}}), std::nullopt);
   EXPECT_EQ(made.has_any({}), std::optional(false));
   made.whole = true;
-  EXPECT_EQ(made.has_any({"sha256:other"}), std::optional(false));
+  EXPECT_EQ(made.has_any({{"sha256:other"}}), std::optional(false));
+  for (const bool whole : {false, true}) {
+    made.whole = whole;
+    EXPECT_EQ(made.has_any({{"sha256:model"}, true}), std::optional(true));
+    EXPECT_EQ(made.has_any({{"sha256:other"}, true}), std::nullopt);
+    EXPECT_EQ(made.has_any({{}, true}), std::nullopt);
+  }
+}
+
+TEST_F(PodImpactTest, DatasetThatSlsaProvenanceNames) {
+  const std::string slsa = "https://slsa.dev/provenance/v1";
+  const test::TestKey builder = make_key(KeyPurpose::kSigner, "builder", {{"*", slsa, "acme"}});
+  change_trust({AddKey{builder.record}});
+  const Statement provenance{
+      {subject_of(model_)},
+      slsa,
+      {{"buildDefinition",
+        {{"resolvedDependencies", {{{"digest", {{"sha256", std::string(64, 'd')}}}}}}}}}};
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(provenance, {&builder}), actor_));
+  Json document = bind_policy();
+  document["version"] = 2;
+  document["require"].push_back(
+      {{"id", "built"}, {"statement", {{"predicate_type", slsa}, {"quantifier", "any"}}}});
+  put_policy(document);
+  const std::string dataset = "sha256:" + std::string(64, 'd');
+  expect_denied({.without_artifacts = {dataset}}, "built", "statement-withdrawn");
+  expect_no_change({.without_artifacts = {"sha256:" + std::string(64, 'e')}});
+  revoke(publisher_);
+  EXPECT_EQ(affected({.artifact = dataset}).size(), 1U);
+  EXPECT_TRUE(affected({.artifact = "sha256:" + std::string(64, 'e')}).empty());
 }
 
 TEST_F(PodImpactTest, LastSeen_IsTheHeartbeatThatNamesThePod) {

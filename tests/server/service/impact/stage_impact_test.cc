@@ -35,13 +35,16 @@ class StageImpact : public StageTest {
     if (!evidence.is_null()) {
       training["evidence"] = evidence;
     }
+    require_statement(training);
+  }
+  void require_statement(const Json& condition) {
     const Json document = {{"name", "trained"},
                            {"version", 1},
                            {"mode", "enforce"},
                            {"match", {{"resources", {"nvidia.com/gpu"}}}},
                            {"require",
                             {{{"id", "published"}, {"manifest", Json::object()}},
-                             {{"id", "trained"}, {"statement", training}}}}};
+                             {{"id", "trained"}, {"statement", condition}}}}};
     const auto accepted = accept_policy(
         *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
         actor_);
@@ -50,6 +53,20 @@ class StageImpact : public StageTest {
         apply_policy_approval(*services_, PolicyApproval::Action::kActivate, accepted->row.id,
                               policy_approval(accepted->row.id, 1, policy_approver_), actor_));
   }
+  // Provenance of the model, as build systems make it.
+  void build(const Json& dependencies) {
+    const Statement provenance{
+        {subject_of(trained_)},
+        std::string(kSlsa),
+        {{"buildDefinition",
+          {{"buildType", "https://example.com/build"}, {"resolvedDependencies", dependencies}}}}};
+    const auto accepted =
+        accept_attestation(*services_, statement_envelope(provenance, {&builder_}), actor_);
+    ASSERT_TRUE(accepted) << to_string(accepted.error());
+  }
+
+  static constexpr std::string_view kSlsa = "https://slsa.dev/provenance/v1";
+  TestKey builder_ = make_key(KeyPurpose::kSigner, "builder", {{"*", std::string(kSlsa), "acme"}});
 };
 
 TEST_F(StageImpact, LostStatus_OfAStepOfTheLineage) {
@@ -146,6 +163,31 @@ TEST_F(StageImpact, WithoutAnArtifact_FarUp) {
   expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "statement-withdrawn");
   expect_denied({.without_artifacts = {id_of(raw).text()}}, "statement-withdrawn");
   expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
+}
+
+// Also what SLSA provenance calls a resolved dependency went in.
+TEST_F(StageImpact, WithoutAnArtifact_ThatSlsaProvenanceNames) {
+  const TestKey preparer = make_key(KeyPurpose::kSigner, "pat", {role("preprocess")});
+  ASSERT_TRUE(change_trust({AddKey{preparer.record}, AddKey{builder_.record}}));
+  const Manifest raw = manifest("raw", "acme/raw");
+  state("preprocess", corpus_, {raw}, preparer);
+  build({{{"name", "acme/corpus"}, {"digest", subject_of(corpus_).digest}}});
+  require_statement({{"predicate_type", std::string(kSlsa)}, {"quantifier", "any"}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "statement-withdrawn");
+  expect_denied({.without_artifacts = {id_of(raw).text()}}, "statement-withdrawn");
+  expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
+}
+
+// What cannot be read of a provenance may be anything.
+TEST_F(StageImpact, WithoutAnArtifact_AndAProvenanceThatCannotBeRead) {
+  ASSERT_TRUE(change_trust({AddKey{builder_.record}}));
+  build("many");
+  require_statement({{"predicate_type", std::string(kSlsa)}, {"quantifier", "any"}});
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  const Json answer = ask_if({.without_artifacts = {id_of(corpus_).text()}});
+  EXPECT_EQ(answer["denied"], 0);
+  EXPECT_EQ(answer["undecided"], Json({{"case-incomplete", 1}})) << answer.dump(1);
 }
 
 // An origin that the policy accepts without a word on how it came to be.
