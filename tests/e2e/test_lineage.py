@@ -105,6 +105,10 @@ class Lineage(unittest.TestCase):
             self.assertEqual(self.service.run("assay", "lineage", same, "--down", token="ci").stdout, down)
         nobody = self.service.run("assay", "lineage", "acme/nobody", token="ci", check=False)
         self.assertEqual((nobody.returncode, "not-found" in nobody.stderr), (2, True), nobody.stderr)
+        shown = json.loads(self.service.run("assay", "lineage", self.model, "-o", "json", token="ci").stdout)
+        self.assertEqual([node["names"] for node in shown["nodes"]], [["acme/demo"], ["acme/corpus"]])
+        status, graph = self.service.request("GET", f"/v1/models/{self.model}/lineage")
+        self.assertEqual((status, shown), (200, graph))
         dot = self.service.run("assay", "lineage", self.model, "-o", "dot", token="ci").stdout
         self.assertTrue(dot.startswith("digraph lineage {"))
         svg = self.service.run("assay", "lineage", self.model, "-o", "svg", token="ci").stdout
