@@ -12,8 +12,9 @@ namespace assay::cli {
 
 namespace {
 
-constexpr const char* kCounts[] = {"examined", "denied",   "allowed",
-                                   "cases",    "left_out", "other_reasons"};
+constexpr const char* kCounts[] = {"examined",     "denied",         "allowed",
+                                   "cases",        "left_out",       "other_reasons",
+                                   "why_left_out", "nodes_left_out", "models_left_out"};
 
 // The sums of several pages.
 class Sums {
@@ -137,6 +138,21 @@ Table items_table(ImpactOver over, const Json& answer) {
   return table;
 }
 
+// "2 nodes"; "at least" where an answer left names out.
+std::string named(const Json& answer, const std::string& noun) {
+  const bool all = number_at(answer, (noun + "s_left_out").c_str()) == 0;
+  return (all ? "" : "at least ") + counted(list_at(answer, (noun + "s").c_str()).size(), noun);
+}
+
+std::string summary(ImpactOver over, const Json& answer) {
+  // At its creation nobody knows the node of a pod.
+  const bool nodes = over == ImpactOver::kPods || !list_at(answer, "nodes").empty();
+  return counted(number_at(answer, "examined"), noun_of(over)) + ": " +
+         std::to_string(number_at(answer, "denied")) + " would be denied, " +
+         std::to_string(number_at(answer, "allowed")) + " would be allowed, " +
+         (nodes ? "on " + named(answer, "node") + ", " : "") + "with " + named(answer, "model");
+}
+
 }  // namespace
 
 Result<Json> ask_impact(const Context& context, Api& api, ImpactOver over, Json request) {
@@ -185,11 +201,10 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
       print_line(count.dump() + " not judged: " + code + why_not_judged(code));
     }
   }
-  print_line(counted(number_at(answer, "examined"), noun_of(over)) + ": " +
-             std::to_string(number_at(answer, "denied")) + " would be denied, " +
-             std::to_string(number_at(answer, "allowed")) + " would be allowed, on " +
-             counted(list_at(answer, "nodes").size(), "node") + ", with " +
-             counted(list_at(answer, "models").size(), "model"));
+  if (const std::uint64_t left_out = number_at(answer, "why_left_out"); left_out > 0) {
+    print_line("... and other causes that the service's answers leave out");
+  }
+  print_line(summary(over, answer));
   if (number_at(answer, "examined") == 0) {
     message(context,
             over == ImpactOver::kPods

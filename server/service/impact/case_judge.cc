@@ -85,8 +85,8 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
   return kept;
 }
 
-Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
-    const DocumentId& facts, std::span<const Timestamp> times) {
+Result<CaseJudge::Judged> CaseJudge::judge(const DocumentId& facts,
+                                           std::span<const Timestamp> times) {
   ASSAY_TRY(check_());
   ASSAY_ASSIGN(Case* const known, find(facts));
   std::vector<std::shared_ptr<const Answer>> answers;
@@ -106,7 +106,7 @@ Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
       answers.push_back(*std::move(answer));
     }
   }
-  return answers;
+  return Judged{known->file.workload.node, std::move(answers)};
 }
 
 }  // namespace assay::server

@@ -18,6 +18,11 @@ namespace assay::server {
 
 class CaseJudge {
  public:
+  // What is answered about one case.
+  struct Judged {
+    std::string node;  // for which it was asked; empty: for none
+    std::vector<std::shared_ptr<const Answer>> answers;
+  };
   // Limit on cases that are kept loaded.
   static constexpr std::size_t kMaxCases = 512;
 
@@ -37,8 +42,7 @@ class CaseJudge {
   // (Answer::valid_until). Fewer answers than times: `check` ended the work. Errors:
   // case-unsupported for a case of another format; limit-exceeded when the case lacks something
   // that the answer rests on (case_gaps.h); those of `check`; data-loss.
-  [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
-      const DocumentId& facts, std::span<const Timestamp> times);
+  [[nodiscard]] Result<Judged> judge(const DocumentId& facts, std::span<const Timestamp> times);
 
   [[nodiscard]] StatementInputs& inputs() { return inputs_; }
   // Evaluations so far.

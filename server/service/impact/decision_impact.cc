@@ -53,22 +53,27 @@ Result<Decided> read(storage::Snapshot& snapshot, const storage::DecisionRow& ro
   return Decided{&row, std::move(id), only_text(payload, "via").has_value()};
 }
 
-Json item_of(const storage::DecisionRow& row) {
-  return {{"id", row.id},
-          {"point", row.point},
-          {"namespace", row.name_space},
-          {"subjects", row.subjects},
-          {"evaluated_at", to_rfc3339(row.evaluated_at)}};
+Json item_of(const storage::DecisionRow& row, const std::string& node) {
+  Json item = {{"id", row.id},
+               {"point", row.point},
+               {"namespace", row.name_space},
+               {"subjects", row.subjects},
+               {"evaluated_at", to_rfc3339(row.evaluated_at)}};
+  if (!node.empty()) {
+    item["node"] = node;
+  }
+  return item;
 }
 
-void note(const Decided& one, const Answer& supposed, Tally& tally) {
+void note(const Decided& one, const std::string& node, const Answer& supposed, Tally& tally) {
   const Answer before{true, one.row->allowed, one.row->reasons, {}};
   Answer after = supposed;
   // An orchestrator that asks about a workload of no policy is told deny.
   if (!after.selected && !one.admission) {
     after = {true, false, {std::string(info(Reason::kNoMatchingPolicy).code)}, {}};
   }
-  if (tally.note(before, after, item_of(*one.row))) {
+  if (tally.note(before, after, item_of(*one.row, node))) {
+    tally.name_node(node);
     for (const std::string& subject : one.row->subjects) {
       tally.name_model(subject);
     }
@@ -78,6 +83,7 @@ void note(const Decided& one, const Answer& supposed, Tally& tally) {
 // What is known of one decision: an answer, or why there is none; neither when the time was over.
 struct Outlook {
   std::optional<Decided> decided{};
+  std::string node{};  // empty: the decision is about none, or there is no answer
   std::shared_ptr<const Answer> supposed{};
   std::string undecided{};
 
@@ -90,22 +96,23 @@ Status judge_group(CaseJudge& judge, std::vector<Outlook*>& group) {
   std::ranges::sort(group, {}, time_of);
   std::vector<Timestamp> times;
   std::ranges::transform(group, std::back_inserter(times), time_of);
-  const auto answers = judge.judge(*group.front()->decided->facts, times);
-  if (!answers) {
-    const ErrorCode code = answers.error().code;
+  const auto judged = judge.judge(*group.front()->decided->facts, times);
+  if (!judged) {
+    const ErrorCode code = judged.error().code;
     if (code != ErrorCode::kCaseUnsupported && code != ErrorCode::kLimitExceeded &&
         code != ErrorCode::kDataLoss) {
-      return std::unexpected(answers.error());
+      return std::unexpected(judged.error());
     }
     for (Outlook* const one : group) {
       one->undecided = code == ErrorCode::kLimitExceeded ? "case-incomplete" : info(code).code;
     }
     return {};
   }
-  for (std::size_t i = 0; i < answers->size(); ++i) {
-    group[i]->supposed = (*answers)[i];
+  for (std::size_t i = 0; i < judged->answers.size(); ++i) {
+    group[i]->node = judged->node;
+    group[i]->supposed = judged->answers[i];
   }
-  return answers->size() == group.size()
+  return judged->answers.size() == group.size()
              ? Status()
              : fail(ErrorCode::kEvaluationDeadline, "there was no time for all decisions");
 }
@@ -156,7 +163,7 @@ Result<std::size_t> judge_batch(storage::Snapshot& snapshot, CaseJudge& judge,
       break;
     }
     if (one.supposed) {
-      note(*one.decided, *one.supposed, tally);
+      note(*one.decided, one.node, *one.supposed, tally);
     } else {
       tally.undecided(one.undecided);
     }

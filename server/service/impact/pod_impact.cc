@@ -230,7 +230,9 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
   PodJudge judge(services, *snapshot, &request.hypothesis, until);
   ASSAY_TRY(can_spread(judge.inputs(), request.hypothesis.without_artifacts));
   Tally tally(request.limit);
-  ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, judge.levels(), now, tally));
+  if (request.after.empty()) {
+    ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, judge.levels(), now, tally));
+  }
   const auto undecided = [&tally](ErrorCode code) { tally.undecided(info(code).code); };
   const auto take = [&](const storage::PodRow& row) -> Result<bool> {
     const auto judged = judge.judge(row, now);

@@ -19,10 +19,10 @@ inline constexpr std::size_t kMaxPodsExamined = 2000;
 // binding to their node, or as at their creation when they have none. Conditions for a later point
 // are left out.
 //
-// Returns what Tally::to_json() does (tally.h), with "next" when pods are left. "nodes" also has
-// the enrolled nodes that the hypothesis itself is about, with and without pods. Errors: overloaded
-// while another question about impact runs; invalid-parameter for an `after` that no answer gave,
-// and for `since` or `until`; those of decide().
+// Returns what Tally::to_json() does (tally.h), with "next" when pods are left. "nodes" of
+// the first call also has the enrolled nodes that the hypothesis itself is about, with and without
+// pods. Errors: overloaded while another question about impact runs; invalid-parameter for an
+// `after` that no answer gave, and for `since` or `until`; those of decide().
 [[nodiscard]] Result<Json> pod_impact(Services& services, const ImpactRequest& request,
                                       std::optional<Timestamp> deadline);
 

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/impact/tally.h"
 
+#include <algorithm>
+
 namespace assay::server {
+namespace {
+
+// The first kMaxNamed; how many there are besides becomes `left_out`.
+Json first_of(const std::set<std::string>& names, Json& left_out) {
+  const std::size_t count = std::min(names.size(), kMaxNamed);
+  left_out = names.size() - count;
+  return std::vector(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(count)));
+}
+
+}  // namespace
 
 bool Tally::note(const Answer& before, const Answer& after, Json item) {
   ++examined_;
@@ -13,9 +25,7 @@ bool Tally::note(const Answer& before, const Answer& after, Json item) {
   }
   ++(is ? allowed_ : denied_);
   for (const Cause& cause : is ? before.causes : after.causes) {
-    if (why_.size() < kMaxNamed || why_.contains(cause)) {
-      ++why_[cause];
-    }
+    ++why_[cause];
   }
   if (items_.size() >= limit_) {
     ++left_out_;
@@ -31,6 +41,9 @@ bool Tally::note(const Answer& before, const Answer& after, Json item) {
 Json Tally::to_json() const {
   Json why = Json::array();
   for (const auto& [cause, count] : why_) {
+    if (why.size() >= kMaxNamed) {
+      break;
+    }
     why.push_back(server::to_json(cause));
     why.back()["count"] = count;
   }
@@ -38,16 +51,18 @@ Json Tally::to_json() const {
   for (const auto& [code, count] : undecided_) {
     undecided[code] = count;
   }
-  return {{"examined", examined_},
-          {"denied", denied_},
-          {"allowed", allowed_},
-          {"other_reasons", other_reasons_},
-          {"undecided", std::move(undecided)},
-          {"why", std::move(why)},
-          {"nodes", nodes_},
-          {"models", models_},
-          {"items", items_},
-          {"left_out", left_out_}};
+  Json json = {{"examined", examined_},
+               {"denied", denied_},
+               {"allowed", allowed_},
+               {"other_reasons", other_reasons_},
+               {"undecided", std::move(undecided)},
+               {"why_left_out", why_.size() - why.size()},
+               {"items", items_},
+               {"left_out", left_out_}};
+  json["why"] = std::move(why);
+  json["nodes"] = first_of(nodes_, json["nodes_left_out"]);
+  json["models"] = first_of(models_, json["models_left_out"]);
+  return json;
 }
 
 }  // namespace assay::server

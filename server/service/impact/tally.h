@@ -10,8 +10,10 @@
 
 namespace assay::server {
 
-// Limit on the different causes, nodes and models that one answer names.
-inline constexpr std::size_t kMaxNamed = 1000;
+// Limit on the different causes that one answer names, and on the nodes and the models. Whoever
+// counts over several answers needs all names, and so many never come of the pods or decisions of
+// one; only a hypothesis about more enrolled nodes than this goes beyond.
+inline constexpr std::size_t kMaxNamed = 100'000;
 
 class Tally {
  public:
@@ -31,13 +33,14 @@ class Tally {
   void name_model(const std::string& model) { name(models_, model); }
 
   // Returns {"examined", "denied", "allowed", "other_reasons", "undecided": {code: count}, "why",
-  // "nodes", "models", "items", "left_out"}.
+  // "nodes", "models", "items", "left_out"}, and how many different causes, nodes and models are
+  // beyond kMaxNamed: "why_left_out", "nodes_left_out" and "models_left_out".
   [[nodiscard]] Json to_json() const;
   [[nodiscard]] std::uint64_t examined() const { return examined_; }
 
  private:
   static void name(std::set<std::string>& names, const std::string& text) {
-    if (!text.empty() && names.size() < kMaxNamed) {
+    if (!text.empty()) {
       names.insert(text);
     }
   }

@@ -16,7 +16,8 @@ DECISIONS, PODS = "/v1/impact/decisions", "/v1/impact/pods"
 
 def page(**members):
     return {"examined": 0, "denied": 0, "allowed": 0, "other_reasons": 0, "undecided": {}, "why": [],
-            "nodes": [], "models": [], "items": [], "left_out": 0, **members}  # fmt: skip
+            "why_left_out": 0, "nodes": [], "nodes_left_out": 0, "models": [], "models_left_out": 0,
+            "items": [], "left_out": 0, **members}  # fmt: skip
 
 
 def pod(name):
@@ -50,6 +51,36 @@ class Impact(served.TestCase):
         self.assertEqual(first["hypothesis"], {"revoke_keys": [KEY]})
         self.assertNotIn("after", first)
         self.assertEqual(second["after"], "east/llm-0")
+
+    def test_each_node_is_counted_once_however_many_there_are(self):
+        names = [f"gpu-{i:05}" for i in range(1500)]
+        def say(**first):
+            self.answer("POST", PODS, Answer(200, page(examined=2, denied=1, nodes=names[:1100], models=["a"],
+                                                       next="east/llm-0", **first)),
+                        Answer(200, page(examined=2, denied=1, nodes=names[1000:], models=["b"])))  # fmt: skip
+
+        say()
+        got = self.assay("impact", "--revoke-key", KEY, *self.to, "-o", "json", code=NO).json()
+        self.assertEqual((got["nodes"], got["nodes_left_out"]), (names, 0))
+        say()
+        done = self.assay("impact", "--revoke-key", KEY, *self.to, code=NO)
+        self.assertIn("4 pods: 2 would be denied, 0 would be allowed, on 1500 nodes, with 2 models", done.out)
+        # What an answer left out is not passed over in silence.
+        say(nodes_left_out=7, why_left_out=2)
+        got = self.assay("impact", "--revoke-key", KEY, *self.to, "-o", "json", code=NO).json()
+        self.assertEqual((got["nodes_left_out"], got["models_left_out"], got["why_left_out"]), (7, 0, 2))
+        say(nodes_left_out=7, why_left_out=2)
+        done = self.assay("impact", "--revoke-key", KEY, *self.to, code=NO)
+        self.assertIn("on at least 1500 nodes, with 2 models", done.out)
+        self.assertIn("other causes", done.out)
+
+    def test_decisions_are_about_nodes_or_about_none(self):
+        ask = ("impact", "--revoke-key", KEY, "--since", "7d", *self.to)
+        self.answer("POST", DECISIONS, Answer(200, page(examined=5, denied=1, models=["a"])))
+        self.assertIn("5 decisions: 1 would be denied, 0 would be allowed, with 1 model",
+                      self.assay(*ask, code=NO).out)  # fmt: skip
+        self.answer("POST", DECISIONS, Answer(200, page(examined=5, denied=1, nodes=["gpu-1"], models=["a"])))
+        self.assertIn("0 would be allowed, on 1 node, with 1 model", self.assay(*ask, code=NO).out)
 
     def test_nothing_changes(self):
         self.answer("POST", PODS, Answer(200, page(examined=5)))

@@ -6,6 +6,7 @@
 #include "server/service/documents/accept.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/governance/withdrawals.h"
+#include "server/service/impact/tally.h"
 #include "tests/server/service/fixture.h"
 #include "tests/support/stepping_clock.h"
 
@@ -99,6 +100,35 @@ TEST_F(DecisionImpactTest, DenialsThatWouldBeAllowed_AreCounted) {
   const Json more = ask_if({.activate = {policy_of(strict)}});
   EXPECT_EQ(more["other_reasons"], 1);
   EXPECT_EQ(more["items"], Json::array());
+}
+
+TEST(ImpactTally, NamesBeyondTheLimit_AreCounted) {
+  Tally tally(0);
+  const auto number = [](std::size_t i) { return std::to_string(1'000'000 + i); };
+  const auto name = [&](std::size_t i) {
+    const Answer denied{true, false, {"key-revoked"}, {{number(i), 1, "published", "key-revoked"}}};
+    tally.note({true, true}, denied, Json::object());
+    tally.name_node("node-" + number(i));
+    tally.name_model("model-" + number(i));
+  };
+  for (std::size_t i = 0; i < kMaxNamed; ++i) {
+    name(i);
+  }
+  name(0);
+  const Json all = tally.to_json();
+  for (const char* const member : {"why", "nodes", "models"}) {
+    EXPECT_EQ(all[member].size(), kMaxNamed);
+    EXPECT_EQ(all[std::string(member) + "_left_out"], 0);
+  }
+  EXPECT_EQ(all["why"][0]["count"], 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    name(kMaxNamed + i);
+  }
+  const Json beyond = tally.to_json();
+  for (const char* const member : {"why", "nodes", "models"}) {
+    EXPECT_EQ(beyond[member], all[member]);
+    EXPECT_EQ(beyond[std::string(member) + "_left_out"], 3);
+  }
 }
 
 TEST_F(DecisionImpactTest, KeysAndStatements) {

@@ -6,6 +6,7 @@
 #include "schemas/log_record.h"
 #include "server/service/documents/accept.h"
 #include "server/service/governance/withdrawals.h"
+#include "server/service/impact/decision_impact.h"
 #include "server/service/impact/note_affected.h"
 #include "server/service/impact/suppose.h"
 #include "tests/server/service/bind_fixture.h"
@@ -129,6 +130,44 @@ TEST_F(PodImpactTest, NodesAndTheirPlatforms) {
   EXPECT_EQ(ask_if({.revoke_nodes = {"gpu-7"}}).value()["nodes"], Json::array({"gpu-7"}));
   EXPECT_EQ(ask_if({.tcb_status_lost = {"UpToDate"}}).value()["nodes"],
             Json::array({"gpu-1", "gpu-7"}));
+}
+
+// What the hypothesis itself is about stands on the first page, however many nodes there are.
+TEST_F(PodImpactTest, NodesOfTheHypothesis_AreAllNamed_OnTheFirstPage) {
+  constexpr std::size_t kMany = 1005;  // more than are read at a time
+  storage::PodRow row = pod_row().value();
+  row.uid = "uid-2";
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+    for (std::size_t i = 0; i < kMany; ++i) {
+      const storage::NodeRow node = node_row("more-" + std::to_string(i));
+      ASSAY_TRY(transaction.put_document("application/json", as_bytes(node.name)));
+      ASSAY_TRY(transaction.put_node(node));
+    }
+    return transaction.put_pod(row);
+  }));
+  const Json all = ask_if({.tcb_status_lost = {"UpToDate"}}).value();
+  EXPECT_EQ(all["nodes"].size(), kMany + 1);
+  EXPECT_EQ(all["nodes_left_out"], 0);
+  const Json rest =
+      ask_if({.tcb_status_lost = {"UpToDate"}}, {.after = "kube-apiserver/uid-1"}).value();
+  EXPECT_EQ(rest["denied"], 1);
+  EXPECT_EQ(rest["nodes"], Json::array({"gpu-1"})) << "of its pod";
+}
+
+// A pod was created for no node yet, and bound to one.
+TEST_F(PodImpactTest, DecisionsAreNamedWithTheirNodes) {
+  const Json answer =
+      decision_impact(*services_, {.hypothesis = {.revoke_keys = {publisher_.record.id}}}, {})
+          .value();
+  EXPECT_GE(answer["denied"], 2);
+  EXPECT_EQ(answer["nodes"], Json::array({"gpu-1"}));
+  for (const Json& item : answer["items"]) {
+    EXPECT_EQ(item.value("node", ""), item["point"] == "bind" ? "gpu-1" : "") << item.dump();
+  }
+  const Json node =
+      decision_impact(*services_, {.hypothesis = {.revoke_nodes = {"gpu-1"}}}, {}).value();
+  EXPECT_EQ(node["denied"], 1);
+  EXPECT_EQ(node["nodes"], Json::array({"gpu-1"}));
 }
 
 // The level of a node is what its newest appraisal found.
