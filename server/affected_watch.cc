@@ -15,13 +15,14 @@ Result<std::uint64_t> revocations(Services& services) {
   return epochs.trust.revocation;
 }
 
+Result<std::uint64_t> noted_before(Services& services) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  return noted_revocations(*snapshot);
+}
+
 }  // namespace
 
 AffectedWatch::AffectedWatch(Services& services, Log& log) : services_(services), log_(log) {
-  // Only what is revoked from now on: before the start the log has it already.
-  if (const auto before = revocations(services)) {
-    noted_ = *before;
-  }
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -39,12 +40,14 @@ void AffectedWatch::wake() {
 }
 
 bool AffectedWatch::look() {
-  const auto present = revocations(services_);
+  const auto before = noted_ ? Result<std::uint64_t>(*noted_) : noted_before(services_);
+  const auto present = before ? revocations(services_) : before;
   if (!present) {
     log_.error("affected_pods", {{"error", to_string(present.error())}});
     return false;
   }
-  if (noted_ == *present) {
+  if (*before == *present) {
+    noted_ = *present;
     return true;
   }
   const auto count = note_affected(services_);

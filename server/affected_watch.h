@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread that looks, after each revocation, which admitted pods would be denied now, and has
-// the log record them (service/impact/note_affected.h).
+// the log record them (service/impact/note_affected.h). At its start it looks when there were
+// revocations that no record is about: the service may have stopped before it wrote one.
 #pragma once
 
 #include <condition_variable>
@@ -35,8 +36,9 @@ class AffectedWatch {
   Log& log_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool due_ = false;
-  std::optional<std::uint64_t> noted_;  // revocations up to which pods were looked at
+  bool due_ = true;
+  // Revocations up to which pods were looked at; unset: the log was not asked yet.
+  std::optional<std::uint64_t> noted_;
   std::jthread thread_;
 };
 

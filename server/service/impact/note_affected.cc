@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/core/json_at.h"
 #include "schemas/log_record.h"
 #include "server/service/impact/pod_impact.h"
 #include "server/service/kubernetes/review.h"
@@ -80,6 +81,25 @@ Result<std::uint64_t> note_affected(Services& services, std::size_t most) {
   };
   ASSAY_TRY(services.store.write(work));
   return noted.count;
+}
+
+Result<std::uint64_t> noted_revocations(storage::Snapshot& snapshot) {
+  storage::EventQuery query;
+  query.type = std::string(event::kPodsAffected);
+  query.bounds.limit = kPage;
+  std::uint64_t noted = 0;
+  do {
+    ASSAY_ASSIGN(const auto page, snapshot.events(query));
+    if (!page.items.empty()) {
+      const Json& epoch = member_at(page.items.back().record.detail, "revocation_epoch");
+      if (!epoch.is_number_unsigned()) {
+        return fail(ErrorCode::kDataLoss, "the record of affected pods cannot be read");
+      }
+      noted = epoch.get<std::uint64_t>();
+    }
+    query.bounds.after = page.next;
+  } while (query.bounds.after);
+  return noted;
 }
 
 }  // namespace assay::server

@@ -19,4 +19,9 @@ inline constexpr std::size_t kMaxPodsNamed = 64;
 [[nodiscard]] Result<std::uint64_t> note_affected(Services& services,
                                                   std::size_t most = kMaxPodsNoted);
 
+// Returns up to which revocation the newest of these records looked at the pods; 0 without one. As
+// note_affected() writes none when no pod would be denied, later ones can have been looked at, too.
+// Errors: data-loss; those of the store.
+[[nodiscard]] Result<std::uint64_t> noted_revocations(storage::Snapshot& snapshot);
+
 }  // namespace assay::server
