@@ -151,13 +151,13 @@ enum class LineageWhose : std::uint8_t {
 // Collects the statements that lead up from `start` to all that went into it, or down to all that
 // was made from it. Follows every strong digest. Ends at the limits.
 // Upwards with kMayCount, what cannot count is not followed, takes nothing of the limits, and is
-// left out (LineageRest::aside). A statement can count when it is not withdrawn and one of its keys
-// is not revoked, was valid when it signed, and has a role that covers the statement under a name
-// of the thing. These names are those that followed statements give it as an input; of the start,
-// and of a thing that has no name as an input, those in its manifests. A manifest can count when
-// one of its keys may publish under its own name and, where the thing is called by inputs, under
-// one of these names. The outcome depends on what the trust store says of the keys. Errors: those
-// of the source.
+// left out (LineageRest::aside). A statement can count when one of its keys is not revoked, was
+// valid when it signed, and has a role that covers the statement under a name of the thing. One
+// that was withdrawn is kept, too, because deny lists look at it. The names are those that followed
+// statements give the thing as an input; of the start, and of a thing that has no name as an input,
+// those in its manifests. A manifest can count when one of its keys may publish under its own name
+// and, where the thing is called by inputs, under one of these names. The outcome depends on what
+// the trust store says of the keys. Errors: those of the source.
 [[nodiscard]] Result<std::shared_ptr<const Lineage>> collect_lineage(
     const std::string& start, const LineageSource& source,
     LineageDirection direction = LineageDirection::kUp, const LineageLimits& limits = {},
@@ -178,10 +178,14 @@ enum class LineageWhose : std::uint8_t {
 [[nodiscard]] bool asks_for_lineage(std::span<const ActivePolicy> policies,
                                     const Workload& workload, DecisionPoint point);
 
-// The lineage as people look at it: one node for each thing, whoever signed what is said of it.
+// The lineage as people look at it: one node for each thing, whoever signed what is said of it. A
+// manifest joins its digests when one of its signers still stands behind it and may publish under
+// its own name and under every name that statements give to one of its digests, as a subject or an
+// input. Two assay-tree-v1 digests are never joined, nor are two that disagree (docs/adr/0014).
+// What a manifest names without joining it is a node of its own, as far from the start.
 struct LineageView {
   struct Node {
-    std::vector<std::string> digests;     // ascending; joined by manifests
+    std::vector<std::string> digests;     // ascending; one thing
     std::vector<std::string> names;       // ascending, distinct
     std::vector<std::size_t> statements;  // positions in Lineage::statements(), in log order
     std::size_t depth = 0;                // least number of steps from the start

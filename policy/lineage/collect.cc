@@ -7,14 +7,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "policy/lineage.h"
+#include "policy/lineage/index.h"
 #include "policy/signers.h"
 #include "schemas/manifest.h"
 
 namespace assay::policy {
 namespace {
-
-bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1-"); }
 
 // Whether all digests of a manifest but one can be something else than a tree of their own.
 bool may_join(const LineageStatement& manifest) {

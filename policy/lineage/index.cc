@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -217,22 +217,49 @@ LineageIndex index_lineage(const Lineage& lineage) {
   return index;
 }
 
-DigestSets::DigestSets(std::size_t digests) : parent_(digests) {
-  std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1-"); }
+
+bool could_join(const LineageIndex& index, std::size_t s) {
+  const std::span<const std::size_t> subjects = index.statements[s].subjects;
+  return index.statements[s].statement->manifest && subjects.size() > 1 &&
+         std::count_if(subjects.begin(), subjects.end(),
+                       [&](std::size_t digest) { return is_tree(index.digests[digest]); }) == 1;
 }
 
-std::size_t DigestSets::find(std::size_t digest) {
-  while (parent_[digest] != digest) {
-    parent_[digest] = parent_[parent_[digest]];
-    digest = parent_[digest];
+std::vector<std::size_t> joined_things(const LineageIndex& index, const std::vector<bool>& joins) {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> tree_of(index.digests.size(), kNone);
+  std::set<std::size_t> ambiguous;
+  std::map<std::pair<std::size_t, std::string_view>, std::size_t> value;  // tree, algorithm
+  for (std::size_t s = 0; s < joins.size(); ++s) {
+    if (!joins[s]) {
+      continue;
+    }
+    const std::span<const std::size_t> subjects = index.statements[s].subjects;
+    const std::size_t tree =
+        *std::find_if(subjects.begin(), subjects.end(),
+                      [&](std::size_t digest) { return is_tree(index.digests[digest]); });
+    for (const std::size_t digest : subjects) {
+      if (digest == tree) {
+        continue;
+      }
+      if (tree_of[digest] != kNone && tree_of[digest] != tree) {
+        ambiguous.insert(digest);
+      }
+      tree_of[digest] = tree;
+      const std::string_view text = index.digests[digest];
+      const auto [it, added] = value.try_emplace({tree, text.substr(0, text.find(':'))}, digest);
+      if (!added && it->second != digest) {
+        ambiguous.insert({digest, it->second});
+      }
+    }
   }
-  return digest;
-}
-
-void DigestSets::join(std::size_t a, std::size_t b) {
-  a = find(a);
-  b = find(b);
-  parent_[std::max(a, b)] = std::min(a, b);
+  for (std::size_t digest = 0; digest < tree_of.size(); ++digest) {
+    if (tree_of[digest] == kNone || ambiguous.contains(digest)) {
+      tree_of[digest] = digest;
+    }
+  }
+  return tree_of;
 }
 
 Lineage::~Lineage() = default;

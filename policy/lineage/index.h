@@ -61,16 +61,17 @@ struct LineageIndex {
 
 [[nodiscard]] LineageIndex index_lineage(const Lineage& lineage);
 
-// Which digests are one thing for a reader, whoever says so: sets that grow together.
-class DigestSets {
- public:
-  explicit DigestSets(std::size_t digests);
-  // Returns the number of the set that the digest is in.
-  [[nodiscard]] std::size_t find(std::size_t digest);
-  void join(std::size_t a, std::size_t b);
+[[nodiscard]] bool is_tree(std::string_view digest);
 
- private:
-  std::vector<std::size_t> parent_;
-};
+// Returns whether the statement is a manifest whose digests can be one thing: exactly one of them
+// is the root of a tree, and there are others (docs/adr/0014).
+[[nodiscard]] bool could_join(const LineageIndex& index, std::size_t s);
+
+// Returns for each digest which thing it is, as the number of a digest of that thing. The manifests
+// with `joins`, all of which could_join(), join their digests. A digest that they name with two
+// trees is one thing with neither, and one that disagrees with another of the same algorithm is
+// joined with nothing.
+[[nodiscard]] std::vector<std::size_t> joined_things(const LineageIndex& index,
+                                                     const std::vector<bool>& joins);
 
 }  // namespace assay::policy

@@ -9,23 +9,107 @@
 #include "policy/lineage/index.h"
 #include "policy/lineage_condition.h"
 #include "policy/withdrawn_fact.h"
+#include "schemas/manifest.h"
 
 namespace assay::policy {
 namespace {
+
+// Whether somebody stands behind the signature: it was not withdrawn, its key not revoked.
+bool stands(const StatementFact& fact, const SignerFact& signer) {
+  return !signer.key.revoked && !took_back(fact, signer.key.identity);
+}
+
+bool stands(const LineageStatement& statement) {
+  return std::any_of(statement.fact.signers.begin(), statement.fact.signers.end(),
+                     [&](const SignerFact& signer) { return stands(statement.fact, signer); });
+}
+
+// Which manifests join their digests for a reader. No policy says here who is believed, so a
+// manifest joins when one of its signers may publish under its own name and under every name that
+// statements give to one of its digests, as a subject or an input: nobody can say that a thing of
+// others is another one.
+class ReaderJoins {
+ public:
+  explicit ReaderJoins(const LineageIndex& index) : index_(index), names_(index.digests.size()) {
+    for (const LineageIndex::Statement& one : index.statements) {
+      if (!one.statement->manifest && stands(*one.statement)) {
+        read_names(one);
+      }
+    }
+  }
+
+  std::vector<bool> joins() {
+    std::vector<bool> joins;
+    for (std::size_t s = 0; s < index_.statements.size(); ++s) {
+      const StatementFact& fact = index_.statements[s].statement->fact;
+      joins.push_back(could_join(index_, s) && std::any_of(fact.signers.begin(), fact.signers.end(),
+                                                           [&](const SignerFact& signer) {
+                                                             return stands(fact, signer) &&
+                                                                    may_join(signer, s);
+                                                           }));
+    }
+    return joins;
+  }
+
+ private:
+  void read_names(const LineageIndex::Statement& statement) {
+    const auto add = [this](std::size_t digest, const std::string& name) {
+      if (!name.empty()) {
+        names_[digest].insert(name);
+      }
+    };
+    const std::size_t s = static_cast<std::size_t>(&statement - index_.statements.data());
+    for (const std::size_t digest : statement.subjects) {
+      for (const std::string& name : index_.names(s, digest)) {
+        add(digest, name);
+      }
+    }
+    for (const LineageIndex::Input& input : statement.inputs) {
+      for (const std::size_t digest : input.digests) {
+        add(digest, input.input->name);
+      }
+    }
+  }
+
+  // At any time: a key that was revoked stays so.
+  static bool may_publish(const SignerFact& signer, std::string_view name) {
+    const SigningContext context{
+        KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), std::string(name)};
+    return check_grant(signer.key, context, signer.signed_at, Timestamp::max()).has_value();
+  }
+
+  bool may_join(const SignerFact& signer, std::size_t s) {
+    const LineageIndex::Statement& manifest = index_.statements[s];
+    const std::vector<std::string>& own = manifest.statement->subjects.front().names;
+    return !own.empty() && may_publish(signer, own.front()) &&
+           std::all_of(manifest.subjects.begin(), manifest.subjects.end(),
+                       [&](std::size_t digest) { return covers(signer, digest); });
+  }
+
+  // Asked once for each key, because many manifests can name one digest. That the key was valid
+  // when it signed is known by now.
+  bool covers(const SignerFact& signer, std::size_t digest) {
+    const auto [it, added] = covers_.try_emplace({signer.key.id, digest}, false);
+    if (added) {
+      it->second = std::all_of(names_[digest].begin(), names_[digest].end(),
+                               [&](std::string_view name) { return may_publish(signer, name); });
+    }
+    return it->second;
+  }
+
+  const LineageIndex& index_;
+  std::vector<std::set<std::string_view>> names_;  // of each digest
+  std::map<std::pair<KeyId, std::size_t>, bool> covers_;
+};
 
 class Viewer {
  public:
   Viewer(const Lineage& lineage, LineageDirection direction)
       : index_(lineage.index()),
         down_(direction == LineageDirection::kDown),
-        sets_(index_.digests.size()) {
-    for (const LineageIndex::Statement& statement : index_.statements) {
-      for (std::size_t i = 1; statement.statement->manifest && i < statement.subjects.size(); ++i) {
-        sets_.join(statement.subjects.front(), statement.subjects[i]);
-      }
-    }
-    for (std::size_t digest = 0; digest < index_.digests.size(); ++digest) {
-      members_[sets_.find(digest)].push_back(digest);
+        set_of_(joined_things(index_, ReaderJoins(index_).joins())) {
+    for (std::size_t digest = 0; digest < set_of_.size(); ++digest) {
+      members_[set_of_[digest]].push_back(digest);
     }
     find_edges();
   }
@@ -74,10 +158,10 @@ class Viewer {
       for (const LineageIndex::Input& input : statement.inputs) {
         for (const std::size_t from : input.digests) {
           if (!input.input->name.empty()) {
-            called_[sets_.find(from)].insert(input.input->name);
+            called_[set_of_[from]].insert(input.input->name);
           }
           for (const std::size_t to : statement.subjects) {
-            edges_.emplace(sets_.find(to), sets_.find(from), input.input->role, s);
+            edges_.emplace(set_of_[to], set_of_[from], input.input->role, s);
           }
         }
       }
@@ -88,14 +172,35 @@ class Viewer {
   }
 
   void measure(std::size_t limit) {
-    std::deque<std::size_t> waiting = {sets_.find(index_.start)};
-    depth_[waiting.front()] = 0;
+    std::deque<std::size_t> waiting;
+    reach(set_of_[index_.start], 0, waiting);
     while (!waiting.empty()) {
       const std::size_t here = waiting.front();
       waiting.pop_front();
       for (const std::size_t next : next_[here]) {
-        if (depth_[here] < limit && depth_.try_emplace(next, depth_[here] + 1).second) {
-          waiting.push_back(next);
+        if (depth_[here] < limit) {
+          reach(next, depth_[here] + 1, waiting);
+        }
+      }
+    }
+  }
+
+  // With it come the things that manifests, whoever signed, name beside it without joining: nothing
+  // goes away because somebody joins too little.
+  void reach(std::size_t set, std::size_t depth, std::deque<std::size_t>& waiting) {
+    std::vector<std::size_t> open = {set};
+    while (!open.empty()) {
+      const std::size_t here = open.back();
+      open.pop_back();
+      if (!depth_.try_emplace(here, depth).second) {
+        continue;
+      }
+      waiting.push_back(here);
+      for (const std::size_t digest : members_.at(here)) {
+        for (const std::size_t s : index_.about[digest].manifests) {
+          for (const std::size_t beside : index_.statements[s].subjects) {
+            open.push_back(set_of_[beside]);
+          }
         }
       }
     }
@@ -156,10 +261,7 @@ class Viewer {
   bool is_known(const std::set<std::size_t>& statements) const {
     return std::any_of(statements.begin(), statements.end(), [&](std::size_t s) {
       const LineageStatement& one = *index_.statements[s].statement;
-      const bool stands = !is_withdrawn(one.fact) &&
-                          std::any_of(one.fact.signers.begin(), one.fact.signers.end(),
-                                      [](const SignerFact& signer) { return !signer.key.revoked; });
-      return stands && surely_makes_subjects(one) &&
+      return stands(one) && surely_makes_subjects(one) &&
              (one.fact.stage == kCollectStage || !one.inputs.empty());
     });
   }
@@ -194,8 +296,8 @@ class Viewer {
 
   const LineageIndex& index_;
   bool down_;
-  DigestSets sets_;
-  std::map<std::size_t, std::vector<std::size_t>> members_;
+  std::vector<std::size_t> set_of_;                          // of each digest
+  std::map<std::size_t, std::vector<std::size_t>> members_;  // digests of each set
   std::map<std::size_t, std::set<std::string>> called_;
   // What was made, from what, role and statement.
   std::set<std::tuple<std::size_t, std::size_t, std::string_view, std::size_t>> edges_;

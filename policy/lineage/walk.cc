@@ -17,8 +17,6 @@ SignerState at_time(const SignerFact& signer, Timestamp now) {
 // Rounds in which joins are dropped; each takes away at least one.
 constexpr std::size_t kMaxRounds = 16;
 
-bool is_tree(std::string_view digest) { return digest.starts_with("assay-tree-v1-"); }
-
 class Walker {
  public:
   Walker(const Lineage& lineage, const LineageCondition& condition, const PublisherDemands& demands,
@@ -107,11 +105,7 @@ class Walker {
     manifests_.resize(index_.statements.size());
     for (std::size_t s = 0; s < index_.statements.size(); ++s) {
       const Count count = demands_.empty() ? Count::kNo : published(s, {});
-      const std::span<const std::size_t> subjects = index_.statements[s].subjects;
-      const auto trees = std::count_if(subjects.begin(), subjects.end(), [&](std::size_t digest) {
-        return is_tree(index_.digests[digest]);
-      });
-      manifests_[s] = {count, trees == 1 && subjects.size() > 1 ? count : Count::kNo};
+      manifests_[s] = {count, could_join(index_, s) ? count : Count::kNo};
     }
   }
 
@@ -176,41 +170,15 @@ class Walker {
                        [&](std::string_view name) { return published(s, {name}) != Count::kNo; });
   }
 
-  // Each manifest that joins has one tree. A digest that is joined with two trees is one thing with
-  // neither, and so is one of which a tree has two of one algorithm.
   void join() {
-    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-    std::vector<std::size_t> tree_of(index_.digests.size(), kNone);
-    std::set<std::size_t> ambiguous;
-    std::map<std::pair<std::size_t, std::string_view>, std::size_t> value;  // tree, algorithm
-    for (std::size_t s = 0; s < index_.statements.size(); ++s) {
-      if (manifests_[s].joins != Count::kYes) {
-        continue;
-      }
-      const std::span<const std::size_t> subjects = index_.statements[s].subjects;
-      const std::size_t tree =
-          *std::find_if(subjects.begin(), subjects.end(),
-                        [&](std::size_t digest) { return is_tree(index_.digests[digest]); });
-      for (const std::size_t digest : subjects) {
-        if (digest == tree) {
-          continue;
-        }
-        if (tree_of[digest] != kNone && tree_of[digest] != tree) {
-          ambiguous.insert(digest);
-        }
-        tree_of[digest] = tree;
-        const std::string_view text = index_.digests[digest];
-        const auto [it, added] = value.try_emplace({tree, text.substr(0, text.find(':'))}, digest);
-        if (!added && it->second != digest) {
-          ambiguous.insert({digest, it->second});
-        }
-      }
+    std::vector<bool> joins;
+    joins.reserve(manifests_.size());
+    for (const Publication& manifest : manifests_) {
+      joins.push_back(manifest.joins == Count::kYes);
     }
-    set_of_.resize(index_.digests.size());
+    set_of_ = joined_things(index_, joins);
     members_.clear();
-    for (std::size_t digest = 0; digest < index_.digests.size(); ++digest) {
-      const bool joined = tree_of[digest] != kNone && !ambiguous.contains(digest);
-      set_of_[digest] = joined ? tree_of[digest] : digest;
+    for (std::size_t digest = 0; digest < set_of_.size(); ++digest) {
       members_[set_of_[digest]].push_back(digest);
     }
   }

@@ -188,6 +188,7 @@ class Tree {
 
   std::vector<std::string> lines() {
     add(0, nullptr, "", "");
+    add_others();
     for (const std::string& limit : graph_.reached) {
       lines_.push_back("The search ended at the limit on " + limit + ": something may be missing.");
     }
@@ -212,6 +213,15 @@ class Tree {
     text += node.missing ? "  MISSING: nobody says where it comes from" : "";
     text += node.cycle ? "  CYCLE: made from itself" : "";
     return text;
+  }
+
+  // What no arrow leads to: a manifest names it beside something, without joining the two.
+  void add_others() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!shown_.contains(i)) {
+        add(i, nullptr, "not joined: ", "");
+      }
+    }
   }
 
   void add(std::size_t number, const LineageGraph::Edge* edge, const std::string& first,

@@ -55,8 +55,9 @@ struct LineageGraph {
 // Reads the answer of GET /v1/models/{artifact}/lineage. Errors: schema-violation.
 [[nodiscard]] Result<LineageGraph> lineage_graph_from(const Json& json);
 
-// Draws a tree, from the first node on. A node that was shown before is not followed again. Not yet
-// printable: texts from outside can hold anything.
+// Draws a tree, from the first node on, and then others for what no edge leads to from there. A
+// node that was shown before is not followed again. Not yet printable: texts from outside can hold
+// anything.
 [[nodiscard]] std::vector<std::string> lineage_tree(const LineageGraph& graph);
 
 // Writes the graph in the language of Graphviz.

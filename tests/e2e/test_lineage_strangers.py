@@ -74,6 +74,7 @@ class Strangers(unittest.TestCase):
             self.expect()
             self.joins()
             self.expect()
+            self.picture()
             self.endless()
             self.expect()
             service.activate(2, denied, {"signers": {"at_least": 1, "identities": ["release"]}})
@@ -101,6 +102,17 @@ class Strangers(unittest.TestCase):
             name="mallory/clean", digest={**self.clean, "sha256": "dd" * 32})
         manifest["predicate"]["name"] = "mallory/clean"
         self.service.push("same", manifest, "stranger-publisher", "outside")
+
+    def picture(self):
+        """What nobody collected is missing, whatever the stranger names beside it."""
+        model = f"{TREE}:{self.bad[TREE]}"
+        status, graph = self.service.request("GET", f"/v1/models/{model}/lineage")
+        self.assertEqual(status, 200, graph)
+        poison = [node for node in graph["nodes"]
+                  if f"{TREE}:{self.poison[TREE]}" in node["digests"]]
+        self.assertEqual([node["missing"] for node in poison], [True], graph)
+        tree = self.service.run("assay", "lineage", model, token="ci").stdout
+        self.assertIn("MISSING", tree.split("acme/poison")[1].splitlines()[0])
 
     def endless(self):
         """More steps than a lineage may have, up from a public digest."""

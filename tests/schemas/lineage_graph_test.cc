@@ -56,6 +56,15 @@ TEST(LineageGraph, TreeNamesRolesSignersAndWhatIsMissing) {
   EXPECT_TRUE(has(tree, "`-- code: sha256:0123456789ab...  MISSING")) << tree;
 }
 
+// A manifest names the second node beside the first, and does not join them.
+TEST(LineageGraph, TreeShowsWhatNoArrowLeadsTo) {
+  Json json = answer();
+  json["edges"].erase(0);
+  const std::string tree = joined(lineage_tree(lineage_graph_from(received(json)).value()));
+  EXPECT_TRUE(has(tree, "`-- code: sha256:0123456789ab...  MISSING")) << tree;
+  EXPECT_TRUE(has(tree, "\nnot joined: acme/<corpus> & \"more\"")) << tree;
+}
+
 TEST(LineageGraph, TreeOfACycle_Ends) {
   Json json = answer();
   json["edges"].push_back({{"from", 0}, {"to", 1}, {"role", "base-model"}});
