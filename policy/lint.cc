@@ -106,7 +106,8 @@ bool has_manifest(const std::vector<Condition>& conditions, int depth) {
 void Linter::unpublished(const PolicyDocument& policy) {
   if (policy.mode == PolicyMode::kEnforce && !has_manifest(policy.require, 1)) {
     findings_.push_back({Finding::Level::kError, id_,
-                         "no manifest condition: no location is bound, and every pod is denied"});
+                         "no manifest condition: no location is bound, and every pod is denied",
+                         "no-manifest", "/require"});
     return;
   }
   warn(
@@ -128,7 +129,8 @@ void Linter::whole(const PolicyDocument& policy) {
     findings_.push_back(
         {Finding::Level::kError, id_,
          "names: release without a manifest condition: nobody's release counts, and "
-         "every bare name is refused"});
+         "every bare name is refused",
+         "no-manifest", "/names"});
   }
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");
@@ -415,6 +417,39 @@ void lint_sets(const PolicyDocument& document, const ReferenceSets& sets,
   }
 }
 
+// Whether the place is in a condition that must pass, and not one among several of a combination or
+// in a test of the items of an array.
+bool must_pass(std::string_view where) {
+  const auto skip = [&where](std::string_view member) {
+    if (!where.starts_with(member)) {
+      return false;
+    }
+    where.remove_prefix(member.size());
+    where.remove_prefix(std::min(where.find('/'), where.size()));
+    return true;
+  };
+  if (where == "/require" || !skip("/require/")) {
+    return where == "/require";
+  }
+  while (skip("/all/")) {
+  }
+  constexpr std::array<std::string_view, 3> kCombinations = {"/any", "/not", "/at_least"};
+  return std::ranges::none_of(kCombinations,
+                              [&](std::string_view one) { return where.starts_with(one); }) &&
+         where.find("/where") == where.rfind("/where");
+}
+
+// A condition that must pass, and never does or always does, is nothing that anybody means.
+void raise_contradictions(std::vector<Finding>& findings) {
+  constexpr std::array<std::string_view, 3> kCodes = {"contradiction", "never-fails",
+                                                      "never-passes"};
+  for (Finding& finding : findings) {
+    if (std::ranges::find(kCodes, finding.code) != kCodes.end() && must_pass(finding.where)) {
+      finding.level = Finding::Level::kError;
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view name(Finding::Level level) {
@@ -441,6 +476,7 @@ std::vector<Finding> lint(const PolicyDocument& document, const ReferenceSets& s
     linter.condition(policy.require[i], 1, {{}, "/require/" + std::to_string(i), false});
   }
   lint_logic(policy, findings);
+  raise_contradictions(findings);
   return findings;
 }
 

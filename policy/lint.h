@@ -18,7 +18,7 @@ struct Finding {
   std::string text;
   // Stable: never-passes, never-fails, never-matches, contradiction, pointer-leads-nowhere,
   // index-below-not, index-without-order, passes-when-empty, relation-weak, reference-set-missing,
-  // reference-set-mismatch; "advice" for what has no other code.
+  // reference-set-mismatch, no-manifest; "advice" for what has no other code.
   std::string code = "advice";
   std::string where{};  // JSON pointer into the document; empty for the policy as a whole
 };
@@ -52,8 +52,12 @@ struct Finding {
 // A policy that resolves names by releases without any manifest condition is an error, because
 // nobody's release counts for such a policy.
 //
+// What always passes or never passes, and conditions that exclude each other, are errors where all
+// of them must pass: in `require`, and in an `all` there. As one of several ways, below `any`,
+// `at_least` or `not`, they are warnings.
+//
 // A lineage condition whose parts contradict each other, or with a rule that cannot pass or is
-// about nothing, is an error.
+// about nothing, is an error wherever it stands.
 //
 // A reference set of a kind that its list does not take is an error.
 //

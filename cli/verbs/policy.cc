@@ -97,7 +97,9 @@ void add_lint(const Command& group, Context& context) {
   verb.option("--set", options->sets, "FILE", "reference set that the policy names; repeatable");
   verb.flag("--strict", options->strict, "exit with 1 on warnings, too");
   verb.note(
-      "Exits with 1 when the policy is not valid or denies every pod. Says which decision point\n"
+      "Exits with 1 when the policy is not valid, denies every pod, or has a condition that must "
+      "pass\n"
+      "and cannot, or cannot fail. Says which decision point\n"
       "each condition needs, and warns about conditions that cannot fail or cannot pass, and "
       "about\n"
       "workloads that it does not select.");

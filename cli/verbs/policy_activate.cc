@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay policy activate, deactivate and rollback: which version is in force.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -14,13 +15,14 @@
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
+#include "policy/lint.h"
 #include "schemas/policy_document.h"
 
 namespace assay::cli {
 
 namespace {
 
-constexpr std::size_t kShownFailures = 3;  // cases that a refusal names
+constexpr std::size_t kShownFailures = 3;  // cases or findings that a refusal names
 
 struct ApproveOptions {
   std::string id;
@@ -54,74 +56,140 @@ Result<Named> named_policy(const std::string& text) {
   return Named{std::move(id), std::move(loaded)};
 }
 
-// The policy with the values of the sets that are in force.
-Result<std::vector<policy::ActivePolicy>> policy_to_test(const Context& context,
-                                                         const ApproveOptions& options,
-                                                         const Named& named) {
-  std::optional<Api> api;
-  std::optional<LoadedDocument> document = named.document;
-  if (!document) {
-    ASSAY_ASSIGN(api, open_api(context, options.review.connection));
-    ASSAY_ASSIGN(document, stored_document(*api, named.id));
+// What is to be approved, from its file, from --document or from the service.
+Result<LoadedDocument> document_of(const Context& context, const ApproveOptions& options,
+                                   const Named& named) {
+  if (named.document) {
+    return *named.document;
   }
-  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document->payload.bytes));
+  if (options.review.document.empty()) {
+    ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
+    return stored_document(api, named.id);
+  }
+  ASSAY_ASSIGN(LoadedDocument document, load_document(options.review.document));
+  if (document.payload.id() != named.id) {
+    return fail(ErrorCode::kSubjectMismatch, "The approval is about another document",
+                options.review.document);
+  }
+  return document;
+}
+
+// A policy, and the sets in force that it names.
+struct InFull {
+  PolicyDocument policy;
+  policy::ReferenceSets sets;
+};
+
+Result<InFull> in_full(const Context& context, const ApproveOptions& options,
+                       const LoadedDocument& document) {
+  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document.payload.bytes));
   policy::ReferenceSets sets;
   if (!policy::sets_named_in(policy).empty()) {
-    if (!api) {
-      ASSAY_ASSIGN(api, open_api(context, options.review.connection));
-    }
-    ASSAY_ASSIGN(sets, sets_in_force(*api, policy));
+    ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
+    ASSAY_ASSIGN(sets, sets_in_force(api, policy));
   }
-  return std::vector{policy::with_sets(named.id, std::move(policy), sets)};
+  return InFull{std::move(policy), std::move(sets)};
 }
 
 bool is_set(const LoadedDocument& document) {
   return document.payload.kind == PayloadKind::kReferenceSet;
 }
 
-// Runs the tests of a policy before anybody is asked to sign that it comes into force. Returns what
-// the output says of them. Errors: policy-invalid when an answer is not as expected; usage when no
-// tests are known and nobody said that none are wanted.
-Result<Json> run_tests(const Context& context, const ApproveOptions& options, const Named& named) {
-  if (options.without_tests) {
-    message(context, "no tests were run, on request");
-    return Json{{"run", 0}, {"without_tests", true}};
+// "; a; b; and 2 more, which 'assay policy lint' shows"
+std::string some_of(const std::vector<std::string>& problems, const char* verb) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(problems.size(), kShownFailures); ++i) {
+    text += "; " + problems[i];
   }
-  const auto suite = !options.tests.empty() ? std::optional(options.tests)
-                     : named.document       ? suite_beside(options.id)
-                                            : std::nullopt;
-  if (!named.document && !suite && !options.was_in_force) {
+  if (problems.size() > kShownFailures) {
+    text += "; and " + std::to_string(problems.size() - kShownFailures) + " more, which '" + verb +
+            "' shows";
+  }
+  return text;
+}
+
+// Refuses a policy that nobody can mean, before its tests are run. Where a version that was in
+// force comes back, lint is not asked to agree: what it says is shown. Errors: policy-invalid.
+Status lint_first(const Context& context, const ApproveOptions& options, const InFull& full) {
+  std::vector<std::string> wrong;
+  for (const policy::Finding& finding : policy::lint(full.policy, full.sets)) {
+    if (finding.level == policy::Finding::Level::kError) {
+      wrong.push_back(finding.code + " at " + finding.where + ": " + finding.text);
+    }
+  }
+  if (wrong.empty()) {
+    return {};
+  }
+  const std::string text = "Lint finds errors in the policy" + some_of(wrong, "assay policy lint");
+  if (options.was_in_force) {
+    message(context, text);
+    return {};
+  }
+  return fail(ErrorCode::kPolicyInvalid, text, options.id);
+}
+
+// The file with the tests of what is to be approved, if there are any and none are unwanted.
+// Errors: usage when none are known and nobody said that none are wanted.
+Result<std::optional<std::string>> suite_of(const ApproveOptions& options, const Named& named) {
+  std::optional<std::string> suite;
+  if (options.without_tests) {
+    return suite;
+  }
+  if (!options.tests.empty()) {
+    suite = options.tests;
+  } else if (named.document) {
+    suite = suite_beside(options.id);
+  } else if (!options.was_in_force) {
     return fail(ErrorCode::kUsage,
                 "No tests are known of what is named by its id, since the service keeps none: name "
                 "the file, which may have them beside it, or give --tests FILE, or say "
                 "--without-tests",
                 options.id);
   }
-  if (!suite || (named.document && is_set(*named.document))) {
-    message(context, "no tests were run: none lie beside the policy, and --tests names none");
-    return Json{{"run", 0}, {"without_tests", false}};
+  return suite;
+}
+
+// Runs the tests of a policy before anybody is asked to sign that it comes into force. `full` is
+// null for a reference set, which has none. Returns what the output says of them. Errors:
+// policy-invalid when an answer is not as expected.
+Result<Json> run_tests(const Context& context, const ApproveOptions& options, const Named& named,
+                       const std::optional<std::string>& suite, const InFull* full) {
+  if (!suite || full == nullptr) {
+    message(context, options.without_tests ? "no tests were run, on request"
+                                           : "no tests were run: none lie beside the policy, and "
+                                             "--tests names none");
+    return Json{{"run", 0}, {"without_tests", options.without_tests}};
   }
-  ASSAY_ASSIGN(const std::vector<policy::ActivePolicy> active,
-               policy_to_test(context, options, named));
+  const std::vector active = {policy::with_sets(named.id, full->policy, full->sets)};
   ASSAY_ASSIGN(const std::vector<PolicyCase> cases,
                read_cases(*suite, {.now = context.clock.now()}));
-  std::string wrong;
-  std::size_t failed = 0;
+  std::vector<std::string> wrong;
   for (const PolicyCase& one : cases) {
     const CaseResult result = judge_case(one, active);
-    if (!result.problem.empty() && ++failed <= kShownFailures) {
-      wrong += "; " + (one.name.empty() ? std::string("a case") : one.name) + ": " + result.problem;
+    if (!result.problem.empty()) {
+      wrong.push_back((one.name.empty() ? std::string("a case") : one.name) + ": " +
+                      result.problem);
     }
   }
-  if (failed > kShownFailures) {
-    wrong += "; and " + std::to_string(failed - kShownFailures) +
-             " more, which 'assay policy test' shows";
-  }
-  if (failed > 0) {
-    return fail(ErrorCode::kPolicyInvalid, "The policy does not pass its tests" + wrong, *suite);
+  if (!wrong.empty()) {
+    return fail(ErrorCode::kPolicyInvalid,
+                "The policy does not pass its tests" + some_of(wrong, "assay policy test"), *suite);
   }
   message(context, counted(cases.size(), "test") + " of " + *suite + " passed");
   return Json{{"run", cases.size()}, {"without_tests", false}};
+}
+
+// What comes before the signature of an activation. Returns what the output says of the tests.
+Result<Json> check_first(const Context& context, const ApproveOptions& options,
+                         const Named& named) {
+  ASSAY_ASSIGN(const auto suite, suite_of(options, named));
+  ASSAY_ASSIGN(const LoadedDocument document, document_of(context, options, named));
+  std::optional<InFull> full;
+  if (!is_set(document)) {
+    ASSAY_ASSIGN(full, in_full(context, options, document));
+    ASSAY_TRY(lint_first(context, options, *full));
+  }
+  return run_tests(context, options, named, suite, full ? &*full : nullptr);
 }
 
 // `tests` is null where none are run.
@@ -154,7 +222,7 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
   const StatementId& id = named.id;
   Json tests;
   if (action == PolicyApproval::Action::kActivate) {
-    Result<Json> run = run_tests(context, options, named);
+    Result<Json> run = check_first(context, options, named);
     if (!run) {
       return refuse_or_fail(context, std::move(run).error());
     }
@@ -229,7 +297,9 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
   verb.note(
       "The key must be an approver's whose identity is not one of the policy's authors. Exits with "
       "1\n"
-      "when the service refuses the approval. What the policy says is shown first, as a "
+      "when the service refuses the approval, and, to activate, when 'assay policy lint' finds "
+      "errors\n"
+      "or a test fails. What the policy says is shown first, as a "
       "difference\n"
       "from what is in force, and asked for on a terminal: see 'assay help sign'.");
   if (activate) {

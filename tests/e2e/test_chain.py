@@ -213,7 +213,7 @@ class Chain(unittest.TestCase):
         self.service.activate({
             "name": "below-not", "version": 1, "mode": "enforce",
             "match": {"namespaces": ["below-not"]},
-            "require": [{"id": "not-by-fourth", "not": {"id": "by-fourth", "manifest": {
+            "require": [{"id": "published", "manifest": {}}, {"id": "not-by-fourth", "not": {"id": "by-fourth", "manifest": {
                 "signers": {"at_least": 1, "identities": ["fourth"]}}}}]})
         return self.decide("below-not")
 

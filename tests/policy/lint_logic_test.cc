@@ -10,11 +10,13 @@
 namespace assay::policy::test {
 namespace {
 
-// "code where" of every warning that has a code of its own.
+// "code where" of every warning and error that has a code of its own, but for the absence of a
+// manifest condition.
 std::vector<std::string> codes_of(const PolicyDocument& policy) {
   std::vector<std::string> codes;
   for (const Finding& finding : lint(policy)) {
-    if (finding.level == Finding::Level::kWarning && finding.code != "advice") {
+    if (finding.level != Finding::Level::kNote && finding.code != "advice" &&
+        finding.code != "no-manifest") {
       codes.push_back(finding.code + " " + finding.where);
     }
   }
@@ -77,6 +79,65 @@ TEST(LintLogic, CombinationOfWhatCannotFail_CannotFail) {
             (Codes{"never-passes /require/1/not", "never-fails /require/1"}));
   EXPECT_EQ(codes_of(policy_with({unfailing("a")})),
             (Codes{"never-fails /require/0", "never-fails /require"}));
+}
+
+// "where" of the errors.
+Codes errors_of(std::vector<Condition> beside) {
+  beside.insert(beside.begin(), manifest_condition());
+  Codes errors;
+  for (const Finding& finding : lint(policy_with(std::move(beside)))) {
+    if (finding.level == Finding::Level::kError) {
+      errors.push_back(finding.code + " " + finding.where);
+    }
+  }
+  return errors;
+}
+
+// What must pass is refused with its place and code; one way among several is only named.
+TEST(LintLogic, WhatDecidesThePolicy_IsAnError) {
+  EXPECT_EQ(errors_of({impossible("a")}), Codes{"never-passes /require/1"});
+  EXPECT_EQ(errors_of({unfailing("a")}), Codes{"never-fails /require/1"});
+  EXPECT_EQ(errors_of({possible("a"), negated("b", possible("c"))}),
+            Codes{"contradiction /require/2"});
+  EXPECT_EQ(errors_of({of<AllCondition>("all", {possible("a"), impossible("b")})}),
+            (Codes{"never-passes /require/1/all/1", "never-passes /require/1"}));
+  EXPECT_EQ(errors_of({of<AllCondition>(
+                "all", {of<AllCondition>("inner", {possible("a"), unfailing("b")})})}),
+            Codes{"never-fails /require/1/all/0/all/1"});
+  EXPECT_EQ(errors_of({accuracy("a", Comparison::kLess, 1), accuracy("b", Comparison::kLess, 2)}),
+            Codes());
+}
+
+TEST(LintLogic, OneWayOfSeveral_IsAWarning) {
+  const Condition any = of<AnyCondition>("any", {possible("a"), impossible("b")});
+  EXPECT_EQ(errors_of({any}), Codes());
+  EXPECT_EQ(errors_of({of<AllCondition>("all", {any})}), Codes());
+  EXPECT_EQ(errors_of({condition("two", AtLeastCondition{1, {possible("a"), impossible("b")}})}),
+            Codes());
+  // No way is left.
+  EXPECT_EQ(errors_of({of<AnyCondition>("any", {impossible("a"), impossible("b")})}),
+            Codes{"never-passes /require/1"});
+  EXPECT_EQ(errors_of({negated("not", impossible("a"))}), Codes{"never-fails /require/1"});
+  EXPECT_EQ(errors_of({negated("not", unfailing("a"))}), Codes{"never-passes /require/1"});
+}
+
+TEST(LintLogic, TestsThatExcludeEachOther_AreAnError_ButNotOfItems) {
+  StatementCondition statement = stage_condition("train");
+  const PredicateTest one{.pointer = "/parameters/x", .value = 1};
+  const PredicateTest two{.pointer = "/parameters/x", .value = 2};
+  statement.where = {one, two};
+  EXPECT_EQ(errors_of({condition("it", statement)}),
+            Codes{"contradiction /require/1/statement/where"});
+  statement.where = {{.pointer = "/inputs", .items = ItemQuantifier::kNone, .where = {one, two}}};
+  EXPECT_EQ(errors_of({condition("it", statement)}), Codes());
+}
+
+// Where nothing else is asked, the policy allows everything.
+TEST(LintLogic, APolicyThatCannotFail_IsAnError) {
+  const auto findings = lint(policy_with({unfailing("a")}));
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const Finding& one) {
+    return one.level == Finding::Level::kError && one.where == "/require";
+  }));
 }
 
 TEST(LintLogic, ConditionBesideItsNot_IsAContradiction) {

@@ -10,12 +10,12 @@
 namespace assay::policy::test {
 namespace {
 
-// Codes and places of the warnings about `kind`, the second condition of a policy.
+// Codes and places of the warnings and errors about `kind`, the second condition of a policy.
 std::vector<std::pair<std::string, std::string>> found(ConditionKind kind) {
   std::vector<std::pair<std::string, std::string>> codes;
   for (const Finding& one :
        lint(policy_with({manifest_condition(), condition("it", std::move(kind))}))) {
-    if (one.level == Finding::Level::kWarning) {
+    if (one.level != Finding::Level::kNote) {
       codes.emplace_back(one.code, one.where);
     }
   }

@@ -12,10 +12,11 @@
 namespace assay::policy::test {
 namespace {
 
+// Warnings and errors.
 std::vector<std::string> warnings(const PolicyDocument& policy) {
   std::vector<std::string> texts;
   for (const Finding& finding : lint(policy)) {
-    if (finding.level == Finding::Level::kWarning) {
+    if (finding.level != Finding::Level::kNote) {
       texts.push_back(finding.condition + ": " + finding.text);
     }
   }

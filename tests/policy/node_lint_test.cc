@@ -12,13 +12,15 @@ namespace {
 
 using Level = Finding::Level;
 
-// Findings about condition `it`, beside a manifest and a node condition.
+// Notes about condition `it`, beside a manifest and a node condition; or warnings and errors.
 std::vector<std::string> findings_of(ConditionKind kind, Level level) {
   const PolicyDocument policy = policy_with(
       {manifest_condition(), condition("node", NodeCondition{}), condition("it", std::move(kind))});
   std::vector<std::string> texts;
   for (const Finding& finding : lint(policy)) {
-    if (finding.level == level && finding.condition != "published" && finding.condition != "node") {
+    const bool noted = finding.level == Level::kNote;
+    if (noted == (level == Level::kNote) && finding.condition != "published" &&
+        finding.condition != "node") {
       texts.push_back(finding.text);
     }
   }

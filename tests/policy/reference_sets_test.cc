@@ -225,7 +225,7 @@ TEST(ReferenceSets, Lint_SaysWhereASetIsMissingOrWrong) {
             "error" + where);
   EXPECT_EQ(found({}, "never-passes"), "none");
   // With its values the list is looked at like any other.
-  EXPECT_EQ(found(sets_of({people({"dave"})}), "never-passes"), "warning /require/1");
+  EXPECT_EQ(found(sets_of({people({"dave"})}), "never-passes"), "error /require/1");
   EXPECT_EQ(found(sets_of({people({"dave", "eve"})}), "never-passes"), "none");
 }
 

@@ -339,12 +339,25 @@ class Client(served.TestCase):
         self.assertIn(f"does not count the signature by {second}", done.err)
         self.assertNotIn(f"by {first}", done.err)
 
-    def test_policy_activate(self):
+    def stored_policy(self):
+        """The id of a policy that the service has; there are keys of its author and an approver."""
+        self.key("author")
         self.key("approver")
+        self.write_json("policy.json", {
+            "name": "prod", "version": 2, "mode": "enforce", "match": {"namespaces": ["prod"]},
+            "require": [{"id": "published", "manifest": {}}]})  # fmt: skip
+        made = self.assay("sign", "policy.json", "--key", "author.pem", "--out", "signed.json",
+                          "-o", "json").json()["id"]  # fmt: skip
+        self.answer("GET", f"/v1/policies/{made}",
+                    Answer(200, (self.dir / "signed.json").read_bytes()))  # fmt: skip
+        return made
+
+    def test_policy_activate(self):
+        policy = self.stored_policy()
         self.trust(policy=6)
-        self.answer("POST", f"/v1/policies/{STATEMENT}:activate", Answer(200, {
+        self.answer("POST", f"/v1/policies/{policy}:activate", Answer(200, {
             "name": "prod", "version": 2, "policy_epoch": 7}))  # fmt: skip
-        approve = ("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to)
+        approve = ("policy", "activate", policy, "--key", "approver.pem", *self.to)
         # Of what is named by its id, nobody knows the tests.
         self.assertEqual(self.error(*approve), "usage")
         self.assertEqual(self.server.requests, [])
@@ -353,13 +366,13 @@ class Client(served.TestCase):
         kind, payload, _ = dsse.parse(self.server.requests[-1][3])
         self.assertEqual(kind, "application/vnd.assay.policy-approval+json")
         self.assertEqual(json.loads(payload),
-                         {"action": "activate", "policy": STATEMENT, "sequence": 7})  # fmt: skip
+                         {"action": "activate", "policy": policy, "sequence": 7})  # fmt: skip
 
     def test_policy_activate_refused_by_the_service_exits_with_1(self):
-        self.key("approver")
+        policy = self.stored_policy()
         self.trust(policy=6)
-        path = f"/v1/policies/{STATEMENT}:activate"
-        command = ("policy", "activate", STATEMENT, "--without-tests", "--key", "approver.pem",
+        path = f"/v1/policies/{policy}:activate"
+        command = ("policy", "activate", policy, "--without-tests", "--key", "approver.pem",
                    *self.to, "-o", "json")  # fmt: skip
         self.answer("POST", path, problem(422, "wrong-purpose"))
         self.assertEqual(self.assay(*command, code=NO).json()["error"]["code"], "wrong-purpose")

@@ -208,8 +208,42 @@ class Activation(served.TestCase):
         (self.dir / "approval.json").unlink(missing_ok=True)
         self.activate(self.id, code=TROUBLE)
         self.assertFalse(self.approved())
-        self.assertIn("no tests were run, on request", self.activate(self.id, "--without-tests").err)
+        self.assertIn("no tests were run, on request",
+                      self.activate(self.id, "--without-tests", *self.to).err)
         self.assertIn("no tests were run: none lie beside", self.activate("prod.json").err)
+
+    def test_lint_comes_first(self):
+        never = {"id": "never", "manifest": {"signers": {"at_least": 2, "identities": ["alice"]}}}
+        self.write_json("never.json", {**POLICY, "require": [*POLICY["require"], never]})
+        never_id = self.assay("sign", "never.json", "--key", "author.pem", "--out",
+                              "never.signed.json", "-o", "json").json()["id"]  # fmt: skip
+        self.answer("GET", f"/v1/policies/{never_id}",
+                    Answer(200, (self.dir / "never.signed.json").read_bytes()))  # fmt: skip
+        place = f"never-passes at /require/{len(POLICY['require'])}: cannot pass: asks for 2"
+        for named in (("never.json",), (never_id, *self.to),
+                      (never_id, "--document", "never.signed.json")):  # fmt: skip
+            with self.subTest(named=named):
+                refused = self.activate(*named, "--without-tests", code=NO)
+                self.assertIn("policy-invalid", refused.err)
+                self.assertIn(place, refused.err)
+                self.assertFalse(self.approved())
+        # What is named by its id alone must be read, or it is not approved.
+        self.activate(never_id, "--without-tests", code=TROUBLE)
+        self.activate(never_id, "--without-tests", "--document", "prod.signed.json", code=NO)
+        self.assertFalse(self.approved())
+        # What was in force comes back; what lint says of it is shown.
+        newer = {"id": self.id, "name": "prod", "version": 3}
+        rows = [{"id": named, "name": "prod", "version": version, "last_activation": {
+            "policy_epoch": epoch, "time": "2026-03-01T00:00:00Z"}}
+            for named, version, epoch in ((never_id, 1, 1), (self.id, 3, 2))]  # fmt: skip
+        self.answer("GET", f"/v1/policies/{self.id}",
+                    Answer(200, (self.dir / "prod.signed.json").read_bytes()))  # fmt: skip
+        self.answer("GET", "/v1/policies", Answer(200, {"items": rows}),
+                    Answer(200, {"items": [newer]}))  # fmt: skip
+        done = self.assay("policy", "rollback", "prod", "--sequence", "3", "--key", "approver.pem",
+                          "--out", "approval.json", *self.to, "--yes")  # fmt: skip
+        self.assertIn(place, done.err)
+        self.assertTrue(self.approved())
 
     def test_policy_test_finds_them_too(self):
         self.assertEqual(self.error("policy", "test", "prod.json"), "usage")

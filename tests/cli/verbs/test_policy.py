@@ -85,6 +85,18 @@ class Policy(harness.TestCase):
                                             code=NO).json()["valid"])  # fmt: skip
         self.assertEqual(self.error("policy", "lint", "nosuch.json"), "file-unreadable")
 
+    def test_lint_refuses_what_must_pass_and_cannot(self):
+        never = {"id": "never", "manifest": {"signers": {"at_least": 2, "identities": ["alice"]}}}
+        place = len(POLICY["require"])
+        for condition, level in ((never, "error"), ({"id": "one", "any": [never, {
+                "id": "published-too", "manifest": {}}]}, "warning")):  # fmt: skip
+            self.write_json("never.json", {**POLICY, "require": [*POLICY["require"], condition]})
+            got = self.assay("policy", "lint", "never.json", "-o", "json",
+                             code=NO if level == "error" else 0).json()  # fmt: skip
+            self.assertIn((level, "never-passes"), [
+                (item["level"], item["code"]) for item in got["findings"]
+                if item["where"].startswith(f"/require/{place}")])  # fmt: skip
+
     def test_lint_strict(self):
         odd = {**POLICY, "mode": "shadow"}
         self.write_json("odd.json", odd)
@@ -258,8 +270,8 @@ class Policy(harness.TestCase):
                               "-o", "json").json()  # fmt: skip
         self.assertEqual(envelope["kind"], "policy")
         self.assay("policy", "lint", "signed.json")
-        self.assay("policy", "activate", envelope["id"], "--without-tests", "--sequence", "3",
-                   "--out", "approval.json")  # fmt: skip
+        self.assay("policy", "activate", envelope["id"], "--document", "signed.json",
+                   "--without-tests", "--sequence", "3", "--out", "approval.json")  # fmt: skip
         self.assertEqual(self.read_json("approval.json"),
                          {"action": "activate", "policy": envelope["id"], "sequence": 3})  # fmt: skip
         self.assay("policy", "deactivate", envelope["id"], "--sequence", "4", "--key", "author.pem",
@@ -267,7 +279,7 @@ class Policy(harness.TestCase):
         kind, payload, _ = dsse.parse((self.dir / "approval.signed.json").read_bytes())
         self.assertEqual(kind, "application/vnd.assay.policy-approval+json")
         self.assertIn(b'"deactivate"', payload)
-        self.assertEqual(self.error("policy", "activate", envelope["id"], "--without-tests", "--sequence", "3"), "usage")
+        self.assertEqual(self.error("policy", "activate", "signed.json", "--without-tests", "--sequence", "3"), "usage")
 
 
 if __name__ == "__main__":
