@@ -104,6 +104,7 @@ NodeFact RandomCase::node() {
     node.tcb_status = one_in(4) ? "OutOfDate" : "UpToDate";
     node.appraisal_current = !wrong_in(6);
     node.appraisal_error = wrong_in(8) ? "TD_MRTD_MISMATCH" : "";
+    node.boot = random_boot(evidence_engine_, options_.honest ? 60 : 12);
   }
   if (wrong_in(8)) {
     node.anchor.reset();
@@ -429,6 +430,7 @@ NodeCondition RandomCase::node_condition() {
   if (one_in(2)) {
     node.anchors = {"sha256:00", node_fact().anchor->text()};
   }
+  node.boot = random_boot_demands(evidence_engine_);
   return node;
 }
 

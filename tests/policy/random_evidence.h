@@ -2,6 +2,7 @@
 // Random stage evidence and demands on it, over few values, so that they meet.
 #pragma once
 
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace assay::policy::test {
 std::vector<StageEvidenceFact> random_evidence(std::mt19937_64& engine,
                                                const StatementFact& statement, bool honest);
 EvidenceDemands random_demands(std::mt19937_64& engine);
+
+// What an event log says of a start, and what is asked of it: three times of four nothing.
+std::optional<MeasuredBoot> random_boot(std::mt19937_64& engine, std::size_t rare);
+std::optional<BootDemands> random_boot_demands(std::mt19937_64& engine);
 
 }  // namespace assay::policy::test

@@ -208,7 +208,11 @@ constexpr const char* kCodes[] = {"pass",
                                   "stage-anchor-not-accepted",
                                   "stage-tcb-not-accepted",
                                   "stage-references-missing",
-                                  "stage-measurements-mismatch"};
+                                  "stage-measurements-mismatch",
+                                  "event-log-missing",
+                                  "boot-mismatch",
+                                  "stage-event-log-missing",
+                                  "stage-boot-mismatch"};
 
 // The cases above are worth something: every code and both answers occur more than once.
 TEST(Reference, RandomCases_ReachEveryCode) {

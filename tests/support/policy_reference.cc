@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/support/policy_reference_boot.h"
 #include "tests/support/policy_reference_case.h"
 #include "tests/support/policy_reference_match.h"
 #include "tests/support/policy_reference_report.h"
@@ -124,7 +125,7 @@ Answer Case::judge(const NodeCondition& condition, bool below_not) const {
   }
   const NodeFact& fact = *facts.node;
   const bool needs_evidence = condition.worker_measured || condition.max_evidence_age_seconds ||
-                              !condition.tcb_status.empty();
+                              !condition.tcb_status.empty() || condition.boot;
   std::vector<Tested> demands = {
       {truth(!fact.revoked), Reason::kNodeRevoked},
       {truth(fact.expires_at > now), Reason::kEnrolmentExpired},
@@ -147,6 +148,11 @@ Answer Case::judge(const NodeCondition& condition, bool below_not) const {
     demands.push_back(
         {truth(condition.tcb_status.empty() || listed(condition.tcb_status, fact.tcb_status)),
          Reason::kTcbNotAccepted});
+    if (condition.boot) {
+      const Started started = started_as(*condition.boot, fact.boot);
+      demands.push_back({truth(started.said), Reason::kEventLogMissing});
+      demands.push_back({truth(started.as_asked), Reason::kBootMismatch});
+    }
   } else if (fact.worker_measured) {
     demands.push_back({Truth::kUnknown, Reason::kConditionUndecided});
   }

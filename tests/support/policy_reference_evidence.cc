@@ -2,6 +2,7 @@
 // The second evaluator: stage evidence.
 #include <map>
 
+#include "tests/support/policy_reference_boot.h"
 #include "tests/support/policy_reference_case.h"
 
 namespace assay::policy::reference {
@@ -45,6 +46,11 @@ std::vector<Tested> asked(const EvidenceDemands& demands, const StageEvidenceFac
     const auto measured = piece.measurements.find(name);
     const std::string value = measured == piece.measurements.end() ? "?" : measured->second;
     ask(values.empty() || among(values, value), Reason::kStageMeasurementsMismatch);
+  }
+  if (demands.boot) {
+    const Started started = started_as(*demands.boot, piece.boot);
+    ask(started.said, Reason::kStageEventLogMissing);
+    ask(started.as_asked, Reason::kStageBootMismatch);
   }
   if (demands.max_age_seconds) {
     ask(now - piece.accepted_at <= std::chrono::seconds(*demands.max_age_seconds),

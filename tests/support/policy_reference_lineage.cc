@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <regex>
 
 #include "policy/lineage.h"
@@ -29,6 +30,55 @@ bool fits(const std::string& pattern, const std::string& text) {
 
 bool is_among(const std::vector<std::string>& list, const std::string& text) {
   return std::count(list.begin(), list.end(), text) > 0;
+}
+
+// A name in one spelling; none when it can be read in two ways.
+std::optional<std::string> one_spelling(const std::string& name) {
+  static const std::regex kEscape("%([0-9A-Fa-f]{2})");
+  std::string text;
+  std::smatch found;
+  std::string rest = name;
+  while (std::regex_search(rest, found, kEscape)) {
+    text += found.prefix();
+    if (text.find('%') != std::string::npos) {
+      return std::nullopt;
+    }
+    text += static_cast<char>(std::stoi(found[1], nullptr, 16));
+    rest = found.suffix();
+  }
+  text += rest;
+  Stages parts;
+  std::string part;
+  for (char c : text + "/") {
+    if (c == '%' || c == '\\' || static_cast<unsigned char>(c) <= ' ' || c == '\x7f') {
+      return std::nullopt;
+    }
+    if (c != '/') {
+      part += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+      continue;
+    }
+    if (part == ".." && parts.empty()) {
+      return std::nullopt;
+    }
+    if (part == "..") {
+      parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    part.clear();
+  }
+  std::string joined;
+  for (const std::string& one : parts) {
+    joined += (joined.empty() ? "" : "/") + one;
+  }
+  return joined;
+}
+
+// Whether the pattern fits the name in one spelling of both.
+bool fits_plainly(const std::string& pattern, const std::string& name) {
+  const auto one = one_spelling(pattern);
+  const auto other = one_spelling(name);
+  return one && other && fits(*one, *other);
 }
 
 bool strong(const std::string& digest) {
@@ -101,8 +151,10 @@ class Questioner {
     const bool open = later_ || waiting || edges == Truth::kUnknown || once_later();
     list.push_back({open ? Truth::kUnknown : Truth::kYes, Reason::kConditionUndecided});
     list.push_back({once, Reason::kAncestorDenied});
+    list.push_back({once_readable(), Reason::kAncestorUnknown});
     list.push_back({once_whole(), Reason::kLineageIncomplete});
-    list.push_back({all_known() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
+    list.push_back(
+        {all_known() && !unreadable() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
     list.push_back({licences(true), Reason::kLicenceUnknown});
     list.push_back({cyclic ? Truth::kUnknown : Truth::kYes, Reason::kLineageCycle});
     list.push_back({whole(), Reason::kLineageIncomplete});
@@ -303,61 +355,90 @@ class Questioner {
     return found;
   }
 
-  bool denied() const {
-    const LineageDeny& deny = condition_.deny;
-    const auto bad_name = [&](const std::string& name) {
-      return std::any_of(deny.names.begin(), deny.names.end(),
-                         [&](const std::string& pattern) { return fits(pattern, name); });
-    };
+  // Every name that is compared with the deny list.
+  Texts names_compared() const {
+    Texts names;
     for (const std::size_t number : reached_) {
-      const Thing& thing = things_[number];
-      Texts digests = manifests_.beside(thing.digests);
-      digests.insert(thing.digests.begin(), thing.digests.end());
-      for (const std::string& digest : digests) {
-        if (is_among(deny.digests, digest)) {
-          return true;
-        }
-      }
-      for (const LineageStatement* one : thing.believed) {
+      for (const LineageStatement* one : things_[number].believed) {
         for (const LineageInput* input : inputs_of(*one)) {
-          for (const std::string& digest : input->digests) {
-            if (is_among(deny.digests, digest)) {
-              return true;
-            }
-          }
-          if (bad_name(input->name) ||
-              std::any_of(input->also.begin(), input->also.end(), bad_name)) {
-            return true;
-          }
-        }
-        if (beside_denied(*one, thing)) {
-          return true;
+          names.insert(input->name);
+          names.insert(input->also.begin(), input->also.end());
         }
       }
       for (const LineageAside& aside : case_.facts.lineage->rest().aside) {
-        const bool maker = aside.makes && (is_among(deny.identities, aside.identity) ||
-                                           is_among(deny.keys, aside.key.text()));
-        if (thing.digests.contains(aside.digest) &&
-            (maker || std::any_of(aside.names.begin(), aside.names.end(), bad_name))) {
-          return true;
+        if (things_[number].digests.contains(aside.digest)) {
+          names.insert(aside.names.begin(), aside.names.end());
         }
       }
       for (const auto& one : all()) {
         for (const LineageSubject& subject : one->subjects) {
-          for (const std::string& name : subject.names) {
-            if (thing.digests.contains(subject.digest) && bad_name(name)) {
-              return true;
-            }
+          if (things_[number].digests.contains(subject.digest)) {
+            names.insert(subject.names.begin(), subject.names.end());
           }
         }
-        if (!is_about(*one, thing) || !(one->manifest || is_making(*one))) {
-          continue;
-        }
-        for (const SignerFact& signer : one->fact.signers) {
-          if (is_among(deny.identities, signer.key.identity) ||
-              is_among(deny.keys, signer.key.id.text())) {
-            return true;
-          }
+      }
+    }
+    names.erase("");
+    return names;
+  }
+
+  [[nodiscard]] bool is_denied_name(const std::string& name) const {
+    const auto& patterns = condition_.deny.names;
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return fits(pattern, name) || fits_plainly(pattern, name);
+    });
+  }
+
+  // A name that can be read in two ways may be a denied one.
+  bool unreadable() const {
+    const Texts names = names_compared();
+    return !condition_.deny.names.empty() &&
+           std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+             return !one_spelling(name) && !is_denied_name(name);
+           });
+  }
+
+  bool denied() const {
+    const Texts names = names_compared();
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return is_denied_name(name); }) ||
+           std::any_of(reached_.begin(), reached_.end(),
+                       [&](std::size_t number) { return is_denied(things_[number]); });
+  }
+
+  // By its digests, and by who made or published it.
+  bool is_denied(const Thing& thing) const {
+    const LineageDeny& deny = condition_.deny;
+    const auto bad_digest = [&](const std::string& digest) {
+      return is_among(deny.digests, digest);
+    };
+    const auto bad_key = [&](const std::string& identity, const KeyId& key) {
+      return is_among(deny.identities, identity) || is_among(deny.keys, key.text());
+    };
+    Texts digests = manifests_.beside(thing.digests);
+    digests.insert(thing.digests.begin(), thing.digests.end());
+    for (const LineageStatement* one : thing.believed) {
+      for (const LineageInput* input : inputs_of(*one)) {
+        digests.insert(input->digests.begin(), input->digests.end());
+      }
+      if (beside_denied(*one, thing)) {
+        return true;
+      }
+    }
+    if (std::any_of(digests.begin(), digests.end(), bad_digest)) {
+      return true;
+    }
+    for (const LineageAside& aside : case_.facts.lineage->rest().aside) {
+      if (aside.makes && thing.digests.contains(aside.digest) &&
+          bad_key(aside.identity, aside.key)) {
+        return true;
+      }
+    }
+    for (const auto& one : all()) {
+      for (const SignerFact& signer : one->fact.signers) {
+        if (is_about(*one, thing) && (one->manifest || is_making(*one)) &&
+            bad_key(signer.key.identity, signer.key.id)) {
+          return true;
         }
       }
     }
@@ -406,14 +487,21 @@ class Questioner {
                                                                                : Truth::kYes;
   }
 
+  Truth once_readable() const {
+    const bool asked = any_withdrawn() && any_denied_at_all();
+    return asked && Questioner(condition_, case_, true).unreadable() ? Truth::kUnknown
+                                                                     : Truth::kYes;
+  }
+
   bool once_later() const {
     return any_withdrawn() && any_denied_at_all() && Questioner(condition_, case_, true).later_;
   }
 
   bool accepted(const Texts& digests, const Texts& names) const {
     for (const std::string& leaf : condition_.leaves) {
-      for (const std::string& text : leaf.find(':') == std::string::npos ? names : digests) {
-        if (!text.empty() && fits(leaf, text)) {
+      const bool named = leaf.find(':') == std::string::npos;
+      for (const std::string& text : named ? names : digests) {
+        if (!text.empty() && fits(leaf, text) && (!named || fits_plainly(leaf, text))) {
           return true;
         }
       }

@@ -66,8 +66,10 @@ class RandomLineage {
       condition.leaves = {pick({"acme/*", "sha256:*", digest(below(6)), "mallory/x", "sha1:1*"})};
     }
     if (below(3) == 0) {
-      condition.edges = {
-          {pick({"train", "collect", ""}), pick({"dataset", "", "code"}), 1 + below(2), {}}};
+      condition.edges = {{pick({"train", "collect", "scan", "", ""}),
+                          pick({"dataset", "", "code"}),
+                          1 + below(2),
+                          {}}};
       if (below(2) == 0) {
         condition.edges[0].identities = {"ann", "ben"};
       }
@@ -76,7 +78,7 @@ class RandomLineage {
       }
     }
     if (below(3) == 0) {
-      condition.stages = {pick({"collect", "train", "evaluate"})};
+      condition.stages = {pick({"collect", "train", "evaluate", "merge", "scan"})};
       if (below(2) == 0) {
         condition.stages.push_back(pick({"train", "evaluate"}));
       }
@@ -84,8 +86,8 @@ class RandomLineage {
     if (below(3) == 0) {
       condition.deny.digests = {pick({digest(below(6)), "sha1:11"})};
     }
-    if (below(6) == 0) {
-      condition.deny.names = {pick({"mallory/*", "acme/y"})};
+    if (below(4) == 0) {
+      condition.deny.names = {pick({"mallory/*", "acme/y", "ACME/%79"})};
     }
     if (below(8) == 0) {
       condition.deny.identities = {"ben"};
@@ -118,8 +120,20 @@ class RandomLineage {
     }
     return i == 2 || i == 4 ? tree_of(std::to_string(i)) : digest_of(std::to_string(i));
   }
+  // acme/y in other spellings, and what can be read in two ways.
+  std::string spelled() {
+    return wrong_in(3) ? pick({"acme/%7", "acme/../../y", "acme/%2579"})
+                       : pick({"acme//y", "acme/%79", "acme/x/../y", "acme/./Y"});
+  }
   std::string name() {
+    if (below(8) == 0) {
+      return spelled();
+    }
     return wrong_in(3) ? pick({"mallory/x", ""}) : pick({"acme/demo", "acme/y"});
+  }
+  TrustedKey key(std::string label, std::string identity, const std::string& type,
+                 std::string_view name_space = "acme") {
+    return signer(std::move(label), std::move(identity), "*", type, name_space);
   }
   void spoil(LineageStatement& one) {
     if (wrong_in(6)) {
@@ -136,7 +150,12 @@ class RandomLineage {
   }
   LineageStatement statement(std::size_t i) {
     const bool leaf = below(3) == 0;
-    const std::string stage = leaf ? "collect" : pick({"train", "finetune", "evaluate"});
+    // A scan makes its subjects where the condition says so; SLSA provenance has no stage.
+    const std::string stage = leaf ? "collect"
+                                   : pick({"train", "finetune", "evaluate", "preprocess", "merge",
+                                           "quantize", "scan", ""});
+    const std::string type = stage.empty() && !wrong_in(8) ? "https://slsa.dev/provenance/v1"
+                                                           : std::string(kLifecyclePredicateType);
     std::vector<LineageInput> inputs;
     const std::size_t to = i < 6 && !wrong_in(4) ? i : below(6);
     for (std::size_t k = leaf ? 0 : 1 + below(2); k > 0; --k) {
@@ -153,13 +172,14 @@ class RandomLineage {
       }
       inputs.push_back(std::move(one));
     }
-    std::vector<TrustedKey> keys = {signer(pick({"a", "b"}), pick({"ann", "ben"}), "*")};
+    std::vector<TrustedKey> keys = {key(pick({"a", "b"}), pick({"ann", "ben"}), type)};
     if (below(3) == 0) {
-      keys.push_back(signer("c", "cid", "*", {}, below(2) == 0 ? "*" : "mallory"));
+      keys.push_back(key("c", "cid", type, below(2) == 0 ? "*" : "mallory"));
     }
     LineageStatement made = about(below(1000), stage, digest(to), to == 0 ? "acme/demo" : name(),
                                   std::move(inputs), std::move(keys));
     made.fact.id = statement_id(i + 100);
+    made.fact.predicate_type = type;
     made.unread = wrong_in(12);
     if (below(2) == 0) {
       made.licence = pick({"MIT", "MIT OR GPL-3.0-only", "GPL-3.0-only", "?"});
