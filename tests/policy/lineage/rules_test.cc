@@ -2,6 +2,7 @@
 // The lineage condition: signers of edges, stages, depth, licences; lint; the document.
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -382,29 +383,58 @@ TEST(LineageLint, Contradictions_AreErrorsWithTheirPlace) {
   }));
 }
 
-// The example of docs/lineage.md can be stored, and nothing speaks against it.
-TEST(LineagePage, ExamplesArePolicies) {
+// The policies of docs/lineage.md, by their names.
+std::map<std::string, PolicyDocument> policies_of_the_page() {
   std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/docs/lineage.md");
   std::stringstream text;
   text << in.rdbuf();
   const std::string page = text.str();
   const std::string fence = "```json policy\n";
-  std::size_t examples = 0;
+  std::map<std::string, PolicyDocument> policies;
   for (std::size_t begin = page.find(fence); begin != std::string::npos;
        begin = page.find(fence, begin + 1)) {
-    ++examples;
     const std::size_t from = begin + fence.size();
-    const std::string example = page.substr(from, page.find("```", from) - from);
-    const auto policy = parse_policy(as_bytes(example));
-    ASSERT_TRUE(policy) << to_string(policy.error());
-    for (const Finding& finding : lint(*policy)) {
+    const auto policy = parse_policy(as_bytes(page.substr(from, page.find("```", from) - from)));
+    EXPECT_TRUE(policy) << to_string(policy.error());
+    policies.emplace(policy->name, *policy);
+  }
+  return policies;
+}
+
+// The examples can be stored, and nothing speaks against them.
+TEST(LineagePage, ExamplesArePolicies) {
+  const auto policies = policies_of_the_page();
+  for (const auto& [name, policy] : policies) {
+    for (const Finding& finding : lint(policy)) {
       EXPECT_EQ(finding.level, Finding::Level::kNote) << finding.text;
     }
-    const Json written = to_json(*policy);
-    const PolicyDocument again = parse_policy(as_bytes(written.dump())).value();
-    EXPECT_EQ(to_json(again), written);
+    const Json written = to_json(policy);
+    EXPECT_EQ(to_json(parse_policy(as_bytes(written.dump())).value()), written);
   }
-  EXPECT_EQ(examples, 2U);
+  EXPECT_EQ(policies.size(), 3U);
+}
+
+TEST(LineagePage, OnlyTheseDatasets_AreWhatTheCuratorCollected) {
+  const PolicyDocument policy = policies_of_the_page().at("approved-datasets");
+  const TrustedKey curator =
+      signer("cora-1", "curator@acme.example", "collect", {}, "acme/approved");
+  const auto judged = [&](const std::string& name, const std::vector<TrustedKey>& collectors) {
+    Made made = valid_lineage();
+    made[0].inputs[0].name = name;
+    made.pop_back();
+    for (const TrustedKey& one : collectors) {
+      made.push_back(about(20 + made.size(), "collect", digest_of("corpus"), name, {}, {one}));
+    }
+    return brief(decide(policy, facts_with(made)).policies.front().conditions.at(1));
+  };
+  const Judgement unknown{Outcome::kError, Reason::kAncestorUnknown};
+  EXPECT_EQ(judged("acme/approved/mails", {curator}), kPassed);
+  EXPECT_EQ(judged("acme/approved/mails", {}), unknown);
+  EXPECT_EQ(judged("acme/other", {curator}), unknown) << "a name outside of the role";
+  const TrustedKey other = maker("otto", "collect");
+  EXPECT_EQ(judged("acme/approved/mails", {other}),
+            (Judgement{Outcome::kFail, Reason::kSignersInsufficient}));
+  EXPECT_EQ(judged("acme/approved/mails", {other, curator}), kPassed);
 }
 
 TEST(LineagePolicy, RefusesALicenceThatIsNone) {
