@@ -295,9 +295,9 @@ class Run:
             periods = pieces / DRAWN
             if periods > MAX_REPLACED:
                 raise Failed(f"{pieces} pieces: it would take {periods * period:.0f} s on average")
-            found = self.owner.ask("replace", number=pieces // 2)
+            found = self.owner.ask("replace", piece=pieces // 2)
             try:
-                denied, reasons = self.site.wait_for(self.artifact, False, limit=6 * periods * period)
+                denied, reasons = self.site.wait_for(self.artifact, False, limit=3 * periods * period)
             except Failed as error:
                 raise Failed(f"{error}; {found}; {self.owner.ask('replacements')}") from None
         seconds = round(denied - found["at"], 3)

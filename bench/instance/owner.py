@@ -191,12 +191,12 @@ class Owner:
         """The device that the registration names."""
         return {"device": self.registration._link._plan.device}
 
-    def replace(self, number):
+    def replace(self, piece):
         """From now on, exports of a piece are of another allocation of its size; the time before that.
 
         What the package itself compares would show it at once, so that is off for this piece.
         """
-        piece = self.registration._link._plan.pieces[number]
+        piece = self.registration._link._plan.pieces[piece]
         other = self.torch.zeros(piece.size, dtype=self.torch.uint8, device=self.options.device)
         self._sync()
         driver, at = piece._driver, time.time()

@@ -42,7 +42,7 @@ struct Batches {
 
 // Batches end with kernels that use a part of the device only. So those of tags alone are few and
 // large: one, where that is enough for all of the call, or else in two queues. Without tags, more
-// chunks fit into the same memory.
+// chunks fit into half of the memory.
 Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
                    const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
   const std::uint64_t chunk_size = request.parameters.chunk_size;
@@ -62,7 +62,7 @@ Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
     }
   }
   if (work == ResidentWork::kHash) {
-    const std::uint64_t possible = batch_bytes / digest_size(request.parameters.hash);
+    const std::uint64_t possible = batch_bytes / 2 / digest_size(request.parameters.hash);
     return {std::max(static_cast<std::uint32_t>(std::min(possible, kMostSlots)), slots),
             kBatchQueues, batch_bytes};
   }
