@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases as they were stored once (tests/vectors/cases) are judged as they were then, or not at all.
 // Each file has the documents of one case, the policies and reference sets that it names, and what
-// came of it. ASSAY_WRITE_CASE=FILE writes the case of today.
+// came of it. ASSAY_WRITE_CASES=FOLDER writes the cases of today.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,15 +9,17 @@
 #include <gtest/gtest.h>
 
 #include "schemas/core/sha.h"
+#include "schemas/release.h"
 #include "server/service/decisions/judge_case.h"
 #include "server/service/governance/policies.h"
-#include "tests/server/service/fixture.h"
+#include "server/service/governance/withdrawals.h"
+#include "tests/server/service/stage_fixture.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server::test {
 namespace {
 
-class StoredCases : public ServiceTest {
+class StoredCases : public StageTest {
  protected:
   // --- reading
 
@@ -92,7 +94,7 @@ class StoredCases : public ServiceTest {
     for (const auto& [id, text] : found) {
       documents.push_back(text);
     }
-    return {{"source", "stored_cases_test.cc with ASSAY_WRITE_CASE"},
+    return {{"source", "stored_cases_test.cc with ASSAY_WRITE_CASES"},
             {"format", kDecisionFormat},
             {"evaluator", kEvaluator},
             {"case", decision.facts.text()},
@@ -119,28 +121,75 @@ class StoredCases : public ServiceTest {
     document["require"][2]["statement"]["signers"]["identities"] = {"set:managers"};
     activate(envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}));
     const DecisionRequest request{.point = DecisionPoint::kCreate,
+                                  .models = {"acme/demo@" + id_of(manifest("good")).text()},
+                                  .workload = {"inference", {}, {"nvidia.com/gpu"}},
+                                  .context = Json::object(),
+                                  .principal = "tester"};
+    return *decide(*services_, request)->decision;
+  }
+  // A release that was trained from a collected dataset, with evidence of the training, and a
+  // second statement on the dataset that was taken back. What the policy denies is not there.
+  Decision decided_on_lineage() {
+    EXPECT_TRUE(attest(train()));
+    take_back(state("collect", corpus_, {trained_}, curator_, "again"));
+    const Release release{"acme/demo", "1.0.0", id_of(trained_), {}};
+    EXPECT_TRUE(accept_attestation(
+        *services_, statement_envelope(to_statement(release).value(), {&publisher_}), actor_));
+    const Json rule = {{"stage", "train"},
+                       {"signers", {{"at_least", 1}, {"identities", {"tina"}}}},
+                       {"evidence", {{"anchors", {anchor().text()}}}}};
+    const Json document = {
+        {"name", "lineage"},
+        {"version", 1},
+        {"mode", "enforce"},
+        {"match", {{"resources", {"nvidia.com/gpu"}}}},
+        {"names", {{"resolve", "release"}}},
+        {"require",
+         {{{"id", "published"}, {"manifest", {{"signers", {{"identities", {"release"}}}}}}},
+          {{"id", "origins"},
+           {"lineage",
+            {{"roles", {"dataset", "base-model"}},
+             {"edges", {rule}},
+             {"stages", {"collect", "train"}},
+             {"deny", {{"names", {"leaked/*"}}, {"digests", {"sha256:" + std::string(64, 'd')}}}},
+             {"max_depth", 3}}}}}}};
+    activate(envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}));
+    const DecisionRequest request{.point = DecisionPoint::kCreate,
                                   .models = {"acme/demo"},
                                   .workload = {"inference", {}, {"nvidia.com/gpu"}},
                                   .context = Json::object(),
                                   .principal = "tester"};
     return *decide(*services_, request)->decision;
   }
+  void take_back(const StatementId& id) {
+    const std::string payload =
+        canonical_json(to_json(Withdrawal{id, "incorrect", "not ours", {}})).value();
+    EXPECT_TRUE(accept_withdrawal(*services_,
+                                  envelope(kWithdrawalPayloadType, payload, {&curator_}), actor_));
+  }
+  void expect_read_back(const Decision& decision, const std::string& suffix) {
+    ASSERT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump(1);
+    const Json vector = vector_of(decision);
+    EXPECT_EQ(judged(vector).value(), vector["judged"]);
+    if (const char* const folder = std::getenv("ASSAY_WRITE_CASES")) {
+      const std::string name = "format-" + std::to_string(kDecisionFormat) + "-evaluator-" +
+                               std::to_string(kEvaluator) + suffix + ".json";
+      std::ofstream(std::filesystem::path(folder) / name) << vector.dump(1) << "\n";
+    }
+  }
 };
 
-TEST_F(StoredCases, CaseOfToday_ReadsBackFromItsVector) {
-  const Decision decision = decided();
-  ASSERT_TRUE(decision.verdict.allowed);
-  const Json vector = vector_of(decision);
-  EXPECT_EQ(judged(vector).value(), vector["judged"]);
-  if (const char* const file = std::getenv("ASSAY_WRITE_CASE")) {
-    std::ofstream(file) << vector.dump(1) << "\n";
-  }
+TEST_F(StoredCases, CaseOfToday_ReadsBackFromItsVector) { expect_read_back(decided(), ""); }
+
+TEST_F(StoredCases, CaseWithALineage_ReadsBackFromItsVector) {
+  expect_read_back(decided_on_lineage(), "-lineage");
 }
 
 TEST_F(StoredCases, EveryStoredCase_IsJudgedAsThenOrRefused) {
   const std::filesystem::path folder =
       std::filesystem::path(ASSAY_SOURCE_DIR) / "tests" / "vectors" / "cases";
   int same = 0;
+  int lineages = 0;  // of these
   int refused = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const Json vector = ::assay::test::load_vectors("cases/" + entry.path().filename().string());
@@ -151,12 +200,14 @@ TEST_F(StoredCases, EveryStoredCase_IsJudgedAsThenOrRefused) {
       ASSERT_TRUE(answer) << entry.path() << to_string(answer.error());
       EXPECT_EQ(*answer, vector["judged"]) << entry.path();
       ++same;
+      lineages += entry.path().stem().string().ends_with("-lineage") ? 1 : 0;
     } else {
       EXPECT_EQ(refusal(answer), ErrorCode::kCaseUnsupported) << entry.path();
       ++refused;
     }
   }
   EXPECT_GT(same, 0) << "no stored case of this format and evaluator: write one";
+  EXPECT_GT(lineages, 0) << "none of them has a lineage: write one";
   EXPECT_GT(refused, 0);
 }
 
