@@ -2,7 +2,10 @@
 // Decisions on what a model was made from, over a real store: collecting, recording, replay, and
 // what comes between reading and writing.
 #include <algorithm>
+#include <cstdlib>
 #include <future>
+
+#include <sqlite3.h>
 
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
@@ -212,8 +215,6 @@ TEST_F(LineageStrangers, DenyNothing) {
   EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
 }
 
-// What was left out is part of the case: another role, granted later, changes only what is decided
-// from then on.
 // What many digests of a lineage have in common is read once, else a few wide statements of a
 // stranger about them cost as much as thousands.
 TEST_F(LineageStrangers, WideStatementsAreReadOnce) {
@@ -245,6 +246,8 @@ TEST_F(LineageStrangers, WideStatementsAreReadOnce) {
   EXPECT_EQ(read, kDigests + kStatements + 2) << "one more digest, and the training of the model";
 }
 
+// What was left out is part of the case: another role, granted later, changes only what is decided
+// from then on.
 TEST_F(LineageStrangers, GrantedARoleLater_AreFollowed) {
   const Decision before = decide_now();
   EXPECT_EQ(before.verdict.reasons, Codes());
@@ -408,6 +411,36 @@ TEST_F(LineageService, WhatItsConditionsCameTo_CountsInTheWeightOfTheCache) {
   }
   EXPECT_EQ(facts(), first);
   EXPECT_EQ(services_->decisions.lineages.weight(), before + first->results->bytes());
+}
+
+// What decisions about one lineage have in common is stored with the first of them, whether the
+// service still knows it or reads it again.
+TEST_F(LineageService, DecisionsAboutOneLineage_StoreItOnce) {
+  const auto stored = [this] {
+    store_.reset();
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open((directory_ / "assay.db").c_str(), &database), SQLITE_OK);
+    std::int64_t count = -1;
+    const auto take = [](void* out, int, char** columns, char**) {
+      *static_cast<std::int64_t*>(out) = std::strtoll(columns[0], nullptr, 10);
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database, "SELECT count(*) FROM documents", take, &count, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+    reopen();
+    return count;
+  };
+  const std::int64_t none = stored();
+  decide_now();
+  const std::int64_t first = stored() - none;
+  decide_now();
+  const std::int64_t again = stored() - none - first;
+  decide_now();
+  decide_now();
+  EXPECT_EQ(stored() - none - first, 3 * again);
+  // The closure, and its two statements and its manifest.
+  EXPECT_GE(first, again + 4);
 }
 
 TEST_F(LineageService, ReadDown_FindsTheModel) {
