@@ -510,6 +510,50 @@ TEST(Properties, VerdictHolds_UntilTheTimeThatItNames) {
   EXPECT_GT(changed, 50);
 }
 
+void shuffle(Json& array, RandomCase& random) {
+  for (std::size_t i = array.size(); i > 1; --i) {
+    std::swap(array[i - 1], array[random.below(i)]);
+  }
+}
+
+// Whoever writes a statement chooses the order of its arrays. What looks at their items (each, any,
+// none), or at them as sets, comes to the same for every order.
+TEST(Properties, OrderOfArrays_ChangesNoOutcome) {
+  std::size_t looked_at = 0;
+  const auto property = [&](RandomCase& random) {
+    Facts facts = random.facts();
+    PolicyDocument policy = random.policy();
+    StatementCondition items = stage_condition("approve");
+    items.where = {random.items_test()};
+    policy.require.push_back(condition("items", std::move(items)));
+    const std::vector<ActivePolicy> policies = {active(std::move(policy))};
+    const Verdict before = decide_on_node(policies, facts);
+    bool moved = false;
+    for (StatementFact& statement : facts.statements) {
+      const Json written = statement.predicate;
+      for (const char* name : {"i", "l"}) {
+        if (Json& array = statement.predicate[name]; array.is_array()) {
+          shuffle(array, random);
+          for (Json& item : array) {
+            if (item.is_object()) {
+              shuffle(item["l"], random);
+            }
+          }
+        } else if (!written.contains(name)) {
+          statement.predicate.erase(name);
+        }
+      }
+      moved = moved || (statement.stage == "approve" && statement.predicate != written);
+    }
+    const Verdict after = decide_on_node(policies, facts);
+    EXPECT_EQ(outcomes_of(after), outcomes_of(before));
+    EXPECT_EQ(after.reasons, before.reasons);
+    looked_at += moved ? 1 : 0;
+  };
+  for_random_cases({}, property);
+  EXPECT_GT(looked_at, 100U);
+}
+
 // `not` opens nothing for a node of which nothing can be relied on.
 TEST(Properties, RevokedNode_IsNeverAllowedWhereItsConditionDecides) {
   for_random_cases({}, [](RandomCase& random) {

@@ -58,6 +58,7 @@ class RandomCase {
   [[nodiscard]] NodeFact node();
   [[nodiscard]] ReportFact report(std::uint64_t number);
   [[nodiscard]] NodeCondition node_condition();
+  [[nodiscard]] PredicateTest items_test();  // of random_predicates.cc
   [[nodiscard]] ReportCondition report_condition();
   [[nodiscard]] Requester requester();
   // Those of policies().
@@ -95,7 +96,6 @@ class RandomCase {
   void enrich(Json& predicate);
   void enrich(StatementCondition& statement);
   [[nodiscard]] PredicateTest typed_test();
-  [[nodiscard]] PredicateTest items_test();
   [[nodiscard]] std::optional<ConditionKind> rare_leaf();
   [[nodiscard]] Condition condition(int depth);
 

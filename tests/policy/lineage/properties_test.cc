@@ -66,23 +66,45 @@ TEST(LineageProperties, SecondEvaluatorAgrees) {
   }
 }
 
-TEST(LineageProperties, Verdict_HoldsUntilTheTimeThatItNames) {
+// Whether the answer about one lineage changes at the time that the verdict names; before that, it
+// must not.
+bool changes_in_time(const LineageCondition& asked, const std::vector<Facts>& models) {
   constexpr std::chrono::milliseconds kTick(1);
+  const std::vector<ActivePolicy> policies = {
+      active(policy_with({manifest_condition(), condition("lineage", asked)}))};
+  const auto at = [&](Timestamp time) {
+    return evaluate(policies, workload(), models, {}, DecisionPoint::kCreate, time);
+  };
+  const auto brief_of = [](const Verdict& one) { return brief(one.policies[0].conditions[1]); };
+  const Verdict verdict = at(now());
+  const Timestamp until = verdict.valid_until.value_or(from_now(400LL * 24 * 3600));
+  std::vector<Timestamp> times = {now() + kTick, now() + (until - now()) / 2, until - kTick};
+  for (const std::int64_t seconds : {1, 2, 3, 5, 7, 10, 20, 29, 30, 60}) {
+    times.push_back(from_now(seconds));
+  }
+  for (const Timestamp time : times) {
+    if (time > now() && time < until) {
+      EXPECT_EQ(brief_of(at(time)), brief_of(verdict)) << to_rfc3339(time) << to_rfc3339(until);
+    }
+  }
+  return verdict.valid_until && brief_of(at(until)) != brief_of(verdict);
+}
+
+TEST(LineageProperties, Verdict_HoldsUntilTheTimeThatItNames) {
+  std::size_t changed = 0;
   for_cases([&](RandomLineage& random) {
-    const std::vector<ActivePolicy> policies = {
-        active(policy_with({condition("lineage", random.condition())}))};
-    std::vector<Facts> models = one(valid_facts());
-    models[0].lineage = random.lineage();
-    const auto at = [&](Timestamp time) {
-      return evaluate(policies, workload(), models, {}, DecisionPoint::kCreate, time);
-    };
-    const Verdict verdict = at(now());
-    const auto brief_of = [](const Verdict& one) { return brief(one.policies[0].conditions[0]); };
-    const Timestamp until = verdict.valid_until.value_or(from_now(400LL * 24 * 3600));
-    for (const Timestamp time : {now() + (until - now()) / 2, until - kTick}) {
-      EXPECT_EQ(brief_of(at(time)), brief_of(verdict)) << to_rfc3339(until);
+    Made made = random.made();
+    for (SignerFact& signer : made[random.below(made.size())].fact.signers) {
+      signer.signed_at = from_now(20);
+    }
+    LineageCondition attested;
+    attested.edges = {{"", "", 1, {}, EvidenceDemands{.type = "tdx"}}};
+    for (const LineageCondition& asked :
+         {LineageCondition{}, attested, random.condition(), random.condition()}) {
+      changed += changes_in_time(asked, one(facts_with(made))) ? 1U : 0U;
     }
   });
+  EXPECT_GT(changed, 20U);
 }
 
 // A lineage that was judged before, at other times and under other conditions, gives the verdict of
@@ -124,18 +146,57 @@ TEST(LineageProperties, UnrelatedStatement_ChangesNothing) {
   });
 }
 
+template <typename T>
+void shuffle(std::vector<T>& list, RandomLineage& random) {
+  for (std::size_t i = list.size(); i > 1; --i) {
+    std::swap(list[i - 1], list[random.below(i)]);
+  }
+}
+
+// To the letter: explanations and the digest of a replay, too.
 TEST(LineageProperties, OrderOfStatementsInputsAndSigners_ChangesNothing) {
   for_cases([](RandomLineage& random) {
-    const LineageCondition condition = random.condition();
+    const std::vector<ActivePolicy> policies = {
+        active(policy_with({manifest_condition(), condition("lineage", random.condition())}))};
     Made made = random.made();
-    const Judgement before = brief(judge_lineage(condition, made));
-    std::reverse(made.begin(), made.end());
-    for (LineageStatement& one : made) {
-      std::reverse(one.inputs.begin(), one.inputs.end());
-      std::reverse(one.fact.signers.begin(), one.fact.signers.end());
-      std::reverse(one.fact.evidence.begin(), one.fact.evidence.end());
+    const auto judged = [&] {
+      return evaluate(policies, workload(), one(facts_with(made)), {}, DecisionPoint::kCreate,
+                      now());
+    };
+    const DocumentId id(sha256(as_bytes("case")));
+    const Verdict before = judged();
+    for (int i = 0; i < 3; ++i) {
+      shuffle(made, random);
+      for (LineageStatement& one : made) {
+        shuffle(one.inputs, random);
+        shuffle(one.fact.signers, random);
+        shuffle(one.fact.evidence, random);
+      }
+      const Verdict after = judged();
+      EXPECT_EQ(to_json(after), to_json(before));
+      EXPECT_EQ(replay_digest(after, id, now()).value(), replay_digest(before, id, now()).value());
     }
-    EXPECT_EQ(brief(judge_lineage(condition, made)), before);
+  });
+}
+
+// The lists of a condition are sets, but for the stages.
+TEST(LineageProperties, OrderOfTheListsOfACondition_ChangesNothing) {
+  for_cases([](RandomLineage& random) {
+    LineageCondition condition = random.condition();
+    const LineageCondition more = random.condition();
+    condition.leaves.insert(condition.leaves.end(), more.leaves.begin(), more.leaves.end());
+    condition.edges.insert(condition.edges.end(), more.edges.begin(), more.edges.end());
+    condition.deny.names.insert(condition.deny.names.end(), more.deny.names.begin(),
+                                more.deny.names.end());
+    const Made made = random.made();
+    const Judgement before = brief(judge_lineage(condition, made));
+    for (int i = 0; i < 3; ++i) {
+      shuffle(condition.roles, random);
+      shuffle(condition.leaves, random);
+      shuffle(condition.edges, random);
+      shuffle(condition.deny.names, random);
+      EXPECT_EQ(brief(judge_lineage(condition, made)), before);
+    }
   });
 }
 
