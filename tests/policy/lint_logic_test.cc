@@ -136,7 +136,8 @@ TEST(LintLogic, TestsThatExcludeEachOther_AreAnError_ButNotOfItems) {
 TEST(LintLogic, APolicyThatCannotFail_IsAnError) {
   const auto findings = lint(policy_with({unfailing("a")}));
   EXPECT_TRUE(std::ranges::any_of(findings, [](const Finding& one) {
-    return one.level == Finding::Level::kError && one.where == "/require";
+    return one.level == Finding::Level::kError && one.code == "never-fails" &&
+           one.where == "/require";
   }));
 }
 
