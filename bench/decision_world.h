@@ -3,15 +3,13 @@
 #pragma once
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "attestation/dsse.h"
-#include "attestation/keys.h"
+#include "bench/signing.h"
 #include "schemas/core/sha.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
@@ -25,50 +23,6 @@
 namespace assay::bench {
 
 inline constexpr std::size_t kPerSigner = 250;  // statements; the limit is 256
-
-[[noreturn]] inline void stop(const assay::Error& error) {
-  std::fprintf(stderr, "bench: %s\n", assay::to_string(error).c_str());
-  std::exit(2);
-}
-
-template <typename T>
-T must(assay::Result<T> result) {
-  if (!result) {
-    stop(result.error());
-  }
-  return *std::move(result);
-}
-
-struct Key {
-  std::unique_ptr<assay::Signer> signer;
-  assay::TrustedKey record;
-};
-
-inline Key make_key(assay::KeyPurpose purpose, const std::string& identity,
-                    std::vector<assay::SignerRole> roles, assay::Timestamp now) {
-  auto signer = must(assay::attestation::generate_key(assay::SignatureAlgorithm::kEd25519));
-  assay::TrustedKey record{signer->key_id(),
-                           signer->algorithm(),
-                           signer->public_key(),
-                           purpose,
-                           identity,
-                           std::move(roles),
-                           now - std::chrono::hours(1),
-                           now + std::chrono::hours(1000),
-                           {}};
-  return {std::move(signer), std::move(record)};
-}
-
-inline assay::Bytes sign(std::string_view type, std::string_view payload, const Key& key) {
-  const assay::Signer* const signers[] = {key.signer.get()};
-  const auto envelope =
-      must(assay::attestation::sign_envelope(type, assay::as_bytes(payload), signers));
-  return assay::to_bytes(assay::attestation::encode_envelope(envelope));
-}
-
-inline assay::SignerRole role(const std::string& stage) {
-  return {stage, std::string(assay::kLifecyclePredicateType), "*"};
-}
 
 // One service over one database, and everybody who signs.
 class World {
@@ -142,14 +96,33 @@ class World {
     }
     add_lifecycle(lifecycle, must(artifact()), number / kPerSigner);
   }
-  void add_lifecycle(const assay::Lifecycle& lifecycle, const assay::ArtifactId& about,
-                     std::size_t signer) {
+  assay::StatementId add_lifecycle(const assay::Lifecycle& lifecycle,
+                                   const assay::ArtifactId& about, std::size_t signer) {
     const Subject subject{model_.name, {{std::string(about.digest_name()), about.root().hex()}}};
     const auto payload = must(encode_statement(must(to_statement(lifecycle, {subject}))));
-    must(assay::server::accept_attestation(
-        *services_, sign(assay::kStatementPayloadType, payload, signers_.at(signer)), actor_));
+    return must(assay::server::accept_attestation(
+                    *services_, sign(assay::kStatementPayloadType, payload, signers_.at(signer)),
+                    actor_))
+        .row.id;
+  }
+  // Puts a policy in force.
+  void activate(const assay::Json& document) {
+    const auto payload = must(assay::canonical_json(document));
+    const auto accepted = must(assay::server::accept_policy(
+        *services_, sign(assay::kPolicyPayloadType, payload, author_), actor_));
+    const assay::PolicyApproval approval{assay::PolicyApproval::Action::kActivate, accepted.row.id,
+                                         ++policies_};
+    must(assay::server::apply_policy_approval(
+        *services_, approval.action, accepted.row.id,
+        sign(assay::kPolicyApprovalPayloadType, must(assay::canonical_json(to_json(approval))),
+             approver_),
+        actor_));
   }
   assay::server::Services& services() { return *services_; }
+  [[nodiscard]] assay::Timestamp now() const { return clock_.now(); }
+  [[nodiscard]] const Key& signer(std::size_t number) const { return signers_.at(number); }
+  [[nodiscard]] const assay::Principal& actor() const { return actor_; }
+  assay::ArtifactId model() { return must(artifact()); }
   assay::server::DecisionAnswer decide(bool good, bool dry_run, std::size_t number,
                                        const std::string& volume = "model") {
     assay::server::DecisionRequest request{
@@ -219,16 +192,7 @@ class World {
           {{"id", "approved"},
            {"statement",
             {{"predicate_type", type}, {"stage", "approve"}, {"signers", {{"at_least", 1}}}}}}}}};
-    const auto payload = must(assay::canonical_json(document));
-    const auto accepted = must(assay::server::accept_policy(
-        *services_, sign(assay::kPolicyPayloadType, payload, author_), actor_));
-    const assay::PolicyApproval approval{assay::PolicyApproval::Action::kActivate, accepted.row.id,
-                                         1};
-    must(assay::server::apply_policy_approval(
-        *services_, approval.action, accepted.row.id,
-        sign(assay::kPolicyApprovalPayloadType, must(assay::canonical_json(to_json(approval))),
-             approver_),
-        actor_));
+    activate(document);
   }
 
   assay::SystemClock clock_;
@@ -242,6 +206,7 @@ class World {
   std::unique_ptr<assay::Signer> service_key_;
   assay::Manifest model_;
   std::optional<assay::ArtifactId> id_;
+  std::uint64_t policies_ = 0;  // put in force so far
   std::unique_ptr<assay::storage::Store> store_;
   std::unique_ptr<assay::server::Services> services_;
   assay::Principal actor_{"bench", {}, {}, {}};
