@@ -48,8 +48,10 @@ class SharedModel:
 
 
 class TorchModel:
-    DTYPES = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "I64": "int64", "F16": "float16", "F32": "float32",
-              "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn"}  # fmt: skip
+    DTYPES = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32",
+              "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "F32": "float32",
+              "F64": "float64", "C64": "complex64", "BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
+              "F8_E5M2": "float8_e5m2"}  # fmt: skip
 
     def __init__(self, tensors):
         self.model = {name: self.tensor(*tensor) for name, tensor in tensors.items()}

@@ -4,6 +4,7 @@
 The driver itself is tested where there is a GPU (test_gpu.py).
 """
 import ctypes
+import gc
 import mmap
 import os
 
@@ -12,6 +13,9 @@ import pytest
 import assay
 from assay import _cuda, _layout, _memory
 from conftest import ARTIFACT, manifest_of, needs_torch, torch
+
+if torch is not None:
+    from torch.multiprocessing.reductions import StorageWeakRef
 
 pytestmark = needs_torch
 PIECE = 1 << 16
@@ -129,6 +133,21 @@ def test_tensors_across_allocations(driver, agent):
         tensors["t1"][-1] += 1
         assert registration.verify_now() == "violated"
         assert registration.findings[0].tensor == "t1"
+
+
+def test_storage_that_the_model_dropped_lives_until_release(driver, agent):
+    driver = driver()
+    tensors = tensors_of(driver, (0, 100), (PIECE, 100))
+    dropped = StorageWeakRef(tensors["t0"].untyped_storage())
+    with register(tensors, agent) as registration:
+        # The same tensor, other storage: what the node agent was shown would be freed and used again.
+        tensors["t0"].set_(torch.zeros(100))
+        gc.collect()
+        assert not dropped.expired()
+        agent.wait(lambda: agent.of("changed"))
+        assert registration.verify_now() == "violated"
+    gc.collect()
+    assert dropped.expired()
 
 
 def test_another_allocation_at_the_same_address(driver, agent):

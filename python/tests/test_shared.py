@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SharedTensors: weights of a program that has no PyTorch."""
+import gc
 import hashlib
+import weakref
 
 import pytest
 
@@ -11,10 +13,14 @@ TENSORS = {"embed": ("F32", (3, 5), bytes(range(60))), "empty": ("U8", (0,), b""
            "out": ("U8", (7,), b"weights")}
 
 
-@pytest.fixture
-def shared(agent):
+def manifest(agent):
     agent.manifest = {name: (dtype, tuple(shape), hashlib.sha256(content).hexdigest())
                       for name, (dtype, shape, content) in TENSORS.items()}
+
+
+@pytest.fixture
+def shared(agent):
+    manifest(agent)
     return assay.SharedTensors(TENSORS)
 
 
@@ -34,10 +40,21 @@ def test_a_changed_byte_is_found(shared, agent):
         assert registration.verify_now() == "verified"
 
 
-def test_the_registration_keeps_the_memory(shared, agent):
+def test_the_registration_keeps_the_memory(agent):
+    manifest(agent)
+    shared = assay.SharedTensors(TENSORS)
+    memory = weakref.ref(shared.mapping)
     with assay.register(shared, artifact=ARTIFACT, socket=agent.path) as registration:
         del shared
+        gc.collect()
+        assert memory() is not None
         assert registration.verify_now() == "verified"
+        registration.release()
+        gc.collect()
+        assert memory() is not None  # it is registered again by update()
+    del registration
+    gc.collect()
+    assert memory() is None
 
 
 def test_what_is_refused(agent):

@@ -223,6 +223,32 @@ class Memory(NodeTestCase):
             tensors["out"][50_000] ^= 1
         self.with_the_package(tensors, flip)
 
+    def test_the_python_package_in_the_server_of_the_demo(self):
+        """With CPU tensors where PyTorch is installed, as `make test-python` has it, else without."""
+        self.start()
+        server = subprocess.Popen(
+            [sys.executable, "-B", str(pathlib.Path(__file__).resolve().parents[2] / "deploy/demo/serve.py"),
+             str(self.dir / "llm"), str(self.path), self.artifact],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+
+        def end():
+            server.kill()
+            server.communicate()
+        self.addCleanup(end)
+
+        def says(**members):
+            for line in server.stdout:
+                if members.items() <= (found := json.loads(line)).items():
+                    return found
+            self.fail(f"the server does not say {members}")
+        says(type="registered")
+        self.order("verified")
+        says(state="verified")
+        server.stdin.write("flip out\n")
+        server.stdin.flush()
+        findings = says(state="violated")["findings"]
+        self.assertEqual([(item["kind"], item["tensor"]) for item in findings], [("changed", "out")])
+
     def test_where_bytes_changed_follows_the_denial(self):
         process = self.start("--watch-period", "200ms", "--watch-slices", "2")
         self.assertEqual(self.started["watch"], {"check": "tags", "share_percent": 100, "period_ms": 200,
