@@ -20,7 +20,7 @@ class AssayError(Exception):
 
 
 class TorchMissing(AssayError, ImportError):
-    """PyTorch is not installed; only registering needs it."""
+    """PyTorch is not installed; only registering a model of PyTorch needs it."""
 
 
 class NoWorker(AssayError, ConnectionError):
