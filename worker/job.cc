@@ -308,8 +308,9 @@ Result<ReportAnswer> LeasedJob::send_spots(const ReportAnswer& wanted) {
 Status LeasedJob::find_place() {
   Status found = lease_.scope == JobScope::kFiles ? find_directory() : find_instance();
   if (!found && ends_the_job(found.error().code)) {
-    ASSAY_TRY(
-        insist("give-up", [&] { return parts_.service.give_up(lease_, found.error().code); }));
+    const std::string refused = why_missing_ ? why_missing_->code : "";
+    ASSAY_TRY(insist("give-up",
+                     [&] { return parts_.service.give_up(lease_, found.error().code, refused); }));
   }
   return found;
 }

@@ -80,6 +80,7 @@ class LeasedJob {
   Place place_;
   std::optional<NodeModel> model_;              // for scope files
   std::vector<std::shared_ptr<Owner>> owners_;  // of the instance, until they are read
+  std::optional<Refusal> why_missing_;          // why nobody registered the instance, if known
   std::shared_ptr<InstanceModel> instance_;     // for scope device-memory
   std::vector<Entry> found_;                    // entries of the instance
   std::vector<Finding> findings_;               // findings about the instance

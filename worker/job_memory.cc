@@ -41,9 +41,16 @@ Status LeasedJob::find_instance() {
     owners_ = parts_.instances->find(lease_.instance->pod, lease_.instance->instance);
   }
   if (owners_.empty()) {
-    return fail(
-        ErrorCode::kInstanceMissing,
-        "No process registered instance " + lease_.instance->instance + " with this node agent");
+    std::string detail =
+        "No process registered instance " + lease_.instance->instance + " with this node agent";
+    if (parts_.instances != nullptr) {
+      why_missing_ = parts_.instances->refused(lease_.instance->pod, lease_.instance->instance);
+    }
+    if (why_missing_) {
+      detail += "; the last registration of its pod was refused: " + why_missing_->code + ": " +
+                why_missing_->detail;
+    }
+    return fail(ErrorCode::kInstanceMissing, std::move(detail));
   }
   return {};
 }

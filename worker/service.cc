@@ -143,11 +143,14 @@ Status Service::renew(const JobLease& lease, std::chrono::seconds limit) {
   return {};
 }
 
-Status Service::give_up(const JobLease& lease, ErrorCode why) {
+Status Service::give_up(const JobLease& lease, ErrorCode why, const std::string& refused) {
   client::HttpRequest request;
   request.method = "POST";
   request.path = job_path(lease) + ":fail" + token_query(lease) +
                  "&code=" + client::percent_encode(std::string(info(why).code));
+  if (!refused.empty()) {
+    request.path += "&refused=" + client::percent_encode(refused);
+  }
   ASSAY_TRY(send(std::move(request)));
   return {};
 }

@@ -53,8 +53,9 @@ class Service {
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 
   // Ends the job, because this node cannot do it. `why` is location-unmapped,
-  // pod-volume-missing or instance-missing.
-  [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why);
+  // pod-volume-missing or instance-missing. `refused` is the code with which a registration of the
+  // instance was refused; empty: none was.
+  [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why, const std::string& refused);
 
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);

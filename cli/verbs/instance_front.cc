@@ -155,6 +155,15 @@ void InstanceEvents::gone(const worker::Owner& owner) {
   events_.tell("unregistered", members_of(owner));
 }
 
+void InstanceEvents::refused(const worker::Refusal& refusal) {
+  events_.tell("registration-refused", {{"pod", refusal.pod},
+                                        {"container", refusal.container},
+                                        {"pid", refusal.pid},
+                                        {"instance", refusal.instance},
+                                        {"code", refusal.code},
+                                        {"detail", refusal.detail}});
+}
+
 InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
                              const worker::Parts& parts, worker::ReadersSetup reading,
                              worker::Service sender, const worker::WatchPlan& plan)

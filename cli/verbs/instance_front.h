@@ -56,6 +56,7 @@ class InstanceEvents final : public worker::InstanceWatcher {
   void changed(const std::shared_ptr<worker::Owner>& owner,
                std::span<const std::string> tensors) override;
   void gone(const worker::Owner& owner) override;
+  void refused(const worker::Refusal& refusal) override;
 
  private:
   worker::Events& events_;

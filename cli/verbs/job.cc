@@ -92,6 +92,9 @@ void print_job(const Json& job) {
     if (const std::string code = text_at(*detail, "code"); !code.empty()) {
       table.row({"failed with", code});
     }
+    if (const std::string refused = text_at(*detail, "refused"); !refused.empty()) {
+      table.row({"registration refused", refused});
+    }
     if (const std::uint64_t spots = number_at(*detail, "spot_checks"); spots > 0) {
       table.row({"spot checks", std::to_string(spots)});
     }

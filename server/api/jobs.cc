@@ -3,6 +3,7 @@
 
 #include "server/service/jobs/jobs.h"
 
+#include "schemas/instance_message.h"
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
@@ -53,6 +54,16 @@ Result<ErrorCode> failure_of(const Call& call) {
   }
   return fail(ErrorCode::kInvalidParameter,
               "location-unmapped, pod-volume-missing or instance-missing", "code");
+}
+
+// Why the node agent refused the instance when it registered; empty: not said. Any code of errors,
+// and the one that only this protocol has.
+Result<std::string> refused_of(const Call& call) {
+  const std::string given = call.parameter("refused").value_or("");
+  if (given.empty() || given == kAlreadyRegistered || error_code_from(given)) {
+    return given;
+  }
+  return fail(ErrorCode::kInvalidParameter, "already-registered, or a code of an error", "refused");
 }
 
 using Submit = Result<ReportAnswer> (*)(Services&, const LeaseCall&, ByteView);
@@ -134,7 +145,8 @@ Result<Response> renew_job(Api& api, const Call& call) {
 Result<Response> fail_lease(Api& api, const Call& call) {
   ASSAY_ASSIGN(const LeaseCall lease, lease_call(call));
   ASSAY_ASSIGN(const ErrorCode why, failure_of(call));
-  ASSAY_TRY(fail_job(api.services, lease, why));
+  ASSAY_ASSIGN(const std::string refused, refused_of(call));
+  ASSAY_TRY(fail_job(api.services, lease, why, refused));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const storage::JobRow job, snapshot->job(lease.job));
   return json_response(200, job_view(job));

@@ -513,6 +513,23 @@ class Memory(NodeTestCase):
         self.order("verified")
         self.told(owner, "verified")
 
+    def test_a_job_says_why_its_instance_was_refused(self):
+        process = self.start()
+        owner = Owner(self.path, self.artifact, [(["norm"], "F32", [1], TENSORS["norm"])])
+        self.addCleanup(owner.connection.close)
+        refused = owner.register()
+        self.assertEqual(refused["type"], "refused")
+        fail = f"POST /v1/jobs/{JOB}:fail"
+        self.answer(fail, Answer(200, {}))
+        self.order("verified")
+        finished = self.until(process, "finished")
+        self.assertEqual((finished["result"], finished["error"]["code"]), ("unmapped", "instance-missing"))
+        self.assertIn(f"refused: {refused['code']}: {refused['detail']}", finished["error"]["detail"])
+        (target, _), *_ = self.requests(fail)
+        self.assertIn("code=instance-missing", target)
+        self.assertIn(f"refused={refused['code']}", target)
+        self.assertEqual(self.requests(REPORT), [])
+
     def test_an_instance_that_is_not_complete(self):
         process = self.start()
         self.owner(rank=0, world=2)

@@ -128,6 +128,33 @@ class Registering(NodeTestCase):
         self.assertEqual(refused["code"], "forbidden")
         self.assertIn("cannot see", refused["detail"])
 
+    # The operator hears why, and not only the process.
+    def test_refusals_are_told(self):
+        process = self.start_for_me()
+        owner = self.owner()
+        lie = {**owner.registration(), "instance": "other"}
+        lie["tensors"] = [{**lie["tensors"][0], "dtype": "U8"}, *lie["tensors"][1:]]
+        connection = self.connect()
+        connection.send({"type": "hello", "protocol": 1, "client": ""})
+        connection.receive()
+        connection.send(lie)
+        refused = connection.receive()
+        self.assertEqual(refused["type"], "refused")
+        told = self.until(process, "registration-refused")
+        self.assertEqual((told["code"], told["detail"]), (refused["code"], refused["detail"]))
+        self.assertEqual((told["pod"], told["pid"]), ("", os.getpid()))
+        self.assertIn("/tensors/0", told["detail"])
+        # Ten in a minute are told: this one, and nine of twelve.
+        for _ in range(12):
+            self.assertEqual(self.owner(rank=5, world=2).register()["type"], "refused")
+        self.assertEqual(self.owner().register()["type"], "registered")
+        events = []
+        for line in process.stdout:
+            events.append(json.loads(line)["event"])
+            if events[-1] == "registered":
+                break
+        self.assertEqual(events.count("registration-refused"), 9)
+
     # Whatever a hostile owner sends: it is refused, the others go on, and nothing stays open.
     def test_hostile_owners(self):
         process = self.start_for_me()

@@ -49,6 +49,10 @@ std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registrati
   return pieces;
 }
 
+std::string text_of(const Error& error) {
+  return error.detail + (error.where.empty() ? "" : " (at " + error.where + ")");
+}
+
 std::uint64_t request_of(const OwnerMessage& message) {
   if (const auto* const pieces = std::get_if<OwnerPieces>(&message)) {
     return pieces->request;
@@ -88,9 +92,7 @@ Status Connection::send(const AgentMessage& message) {
 
 void Connection::refuse(const Error& error) {
   if (error.code != ErrorCode::kCancelled) {
-    (void)send(
-        AgentRefused{std::string(info(error.code).code),
-                     error.detail + (error.where.empty() ? "" : " (at " + error.where + ")")});
+    (void)send(AgentRefused{std::string(info(error.code).code), text_of(error)});
   }
   channel_->drain();
   close_foreign(sent_);
@@ -99,7 +101,15 @@ void Connection::refuse(const Error& error) {
 void Connection::serve() {
   Budget::Grant counted;  // also while closing waits
   const Status status = run(counted);
+  if (!status && status.error().code != ErrorCode::kCancelled) {
+    tell_operator(info(status.error().code).code, text_of(status.error()));
+  }
   refuse(status ? Error{ErrorCode::kCancelled, {}, {}} : status.error());
+}
+
+void Connection::tell_operator(std::string_view code, std::string detail) {
+  shared_.registry.refuse(
+      {peer_.pod, peer_.container, peer_.pid, instance_, std::string(code), std::move(detail)});
 }
 
 Status Connection::run(Budget::Grant& counted) {
@@ -206,6 +216,7 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
 }
 
 Result<Connection::Pending> Connection::read_register() {
+  instance_.clear();
   while (true) {
     Budget::Grant grant;
     ASSAY_ASSIGN(const Frame frame, next_large(grant));
@@ -222,6 +233,7 @@ Result<Connection::Pending> Connection::read_register() {
       }
       return unexpected_frame();
     }
+    instance_ = registration->instance;
     if (!sent_.empty()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
@@ -231,8 +243,9 @@ Result<Connection::Pending> Connection::read_register() {
     auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank,
                                         Steady::now() + shared_.limits.replace);
     if (!claim) {
-      (void)send(AgentRefused{std::string(kAlreadyRegistered),
-                              "another process is this rank of this instance"});
+      const std::string why = "another process is this rank of this instance";
+      tell_operator(kAlreadyRegistered, why);
+      (void)send(AgentRefused{std::string(kAlreadyRegistered), why});
       return fail(ErrorCode::kCancelled, "the registration is not taken");
     }
     return Pending{std::move(*registration), *std::move(claim), std::move(grant), {}};

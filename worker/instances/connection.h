@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/clock.h"
@@ -92,6 +94,7 @@ class Connection {
   [[nodiscard]] Result<std::optional<OwnerRelease>> handle_next();
   [[nodiscard]] Status handle(const OwnerMessage& message);
   void forget();
+  void tell_operator(std::string_view code, std::string detail);
   [[nodiscard]] Status send(const AgentMessage& message);
   [[nodiscard]] Steady::time_point soon() const;
 
@@ -99,6 +102,7 @@ class Connection {
   const std::shared_ptr<FrameChannel> channel_;
   Steady::time_point deadline_;  // of the registration under way
   Peer peer_;
+  std::string instance_;  // of the last frame `register` that could be read
   // What the owner sent and nobody took over. After an error these are closed last, when nothing is
   // held that others could wait for, because closing them can wait (foreign.h).
   std::vector<Descriptor> sent_;

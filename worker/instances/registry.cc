@@ -29,6 +29,7 @@ std::optional<Registry::Claim> Registry::claim(const std::string& pod, const std
 }
 
 void Registry::add(const std::shared_ptr<Owner>& owner) {
+  refusals_.forget(owner->peer().pod, owner->registration().instance);
   const std::lock_guard lock(mutex_);
   owners_[key_of(*owner)] = owner;
 }
@@ -69,6 +70,19 @@ void Registry::yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseco
   for (InstanceWatcher* const watcher : watchers_) {
     watcher->yields(owner, max);
   }
+}
+
+void Registry::refuse(const Refusal& refusal, Steady::time_point now) {
+  if (!refusals_.note(refusal, now)) {
+    return;
+  }
+  for (InstanceWatcher* const watcher : watchers_) {
+    watcher->refused(refusal);
+  }
+}
+
+std::optional<Refusal> Registry::refused(std::string_view pod, std::string_view instance) {
+  return refusals_.last(pod, instance);
 }
 
 std::vector<std::shared_ptr<Owner>> Registry::find(std::string_view pod,

@@ -18,6 +18,7 @@
 
 #include "worker/instances/instances.h"
 #include "worker/instances/owner.h"
+#include "worker/instances/refusals.h"
 #include "worker/pace.h"
 
 namespace assay::worker {
@@ -45,6 +46,9 @@ class InstanceWatcher {
   // its pointer to the owner and all of the owner's memory within 0.5 s. A stop of Owner::ended()
   // was requested for the same reason.
   virtual void gone(const Owner& owner) = 0;
+  // A registration was refused. Not called for each one of a pod that is refused again and again
+  // (refusals.h).
+  virtual void refused(const Refusal&) {}
 };
 
 // Thread-safe.
@@ -88,8 +92,13 @@ class Registry final : public Instances {
   void change(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors);
   void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);
 
+  // Keeps the refusal for refused(), and tells the watchers.
+  void refuse(const Refusal& refusal, Steady::time_point now = Steady::now());
+
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> find(std::string_view pod,
                                                          std::string_view instance) override;
+  [[nodiscard]] std::optional<Refusal> refused(std::string_view pod,
+                                               std::string_view instance) override;
   // Returns all live registrations, sorted by pod, instance and rank.
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> all() const;
 
@@ -97,6 +106,7 @@ class Registry final : public Instances {
   mutable std::mutex mutex_;
   std::condition_variable freed_;  // a claim has ended
   std::vector<InstanceWatcher*> watchers_;
+  Refusals refusals_;
   // Null: claimed, but not yet registered.
   std::map<Claim::Key, std::shared_ptr<Owner>> owners_;
 };

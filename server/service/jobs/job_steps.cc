@@ -238,12 +238,17 @@ Status finish(storage::Transaction& transaction, storage::JobRow job, const Pend
   return forget_superseded(transaction, row, before);
 }
 
-Ending lost_ending(const storage::JobRow& job, const Pending& pending, ErrorCode code) {
+Ending lost_ending(const storage::JobRow& job, const Pending& pending, ErrorCode code,
+                   std::string_view refused) {
   if (job.state == storage::JobState::kOutline) {
     return {kMismatch, mismatch_detail(pending), {}};
   }
   if (!pending.report) {
-    return {kFailed, Json::object(), info(code).code};
+    Json detail = Json::object();
+    if (!refused.empty()) {
+      detail["refused"] = refused;
+    }
+    return {kFailed, std::move(detail), info(code).code};
   }
   Ending ending{kFailed, pending.detail, info(ErrorCode::kSpotCheckFailed).code};
   ending.detail["spot_check"] = {{"spans", pending.drawn.size()}, {"answered", false}};

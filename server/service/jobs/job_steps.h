@@ -75,12 +75,13 @@ struct Ending {
 [[nodiscard]] Status finish(storage::Transaction& transaction, storage::JobRow job,
                             const Pending& pending, Ending ending, const std::string& actor);
 
-// Returns how a job ends when no worker continues it. Without a report, the job fails with `code`.
+// Returns how a job ends when no worker continues it. Without a report, the job fails with `code`,
+// and its detail has `refused` when that is not empty.
 // If the report showed differences, the job ends as a mismatch, because only the byte ranges of the
 // differences were still missing. If the spot check of the report was not answered, the job fails
 // with spot-check-failed, so that a worker cannot avoid this result by not answering.
-[[nodiscard]] Ending lost_ending(const storage::JobRow& job, const Pending& pending,
-                                 ErrorCode code);
+[[nodiscard]] Ending lost_ending(const storage::JobRow& job, const Pending& pending, ErrorCode code,
+                                 std::string_view refused = {});
 
 // Returns the detail of a job that ended with a mismatch.
 [[nodiscard]] Json mismatch_detail(const Pending& pending);

@@ -460,7 +460,7 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
   }
 }
 
-Status fail_job(Services& services, const LeaseCall& call, ErrorCode why) {
+Status fail_job(Services& services, const LeaseCall& call, ErrorCode why, std::string_view cause) {
   if (why != ErrorCode::kLocationUnmapped && why != ErrorCode::kPodVolumeMissing &&
       why != ErrorCode::kInstanceMissing) {
     return fail(ErrorCode::kInvalidParameter, "a worker cannot end a job with this code", "code");
@@ -470,7 +470,7 @@ Status fail_job(Services& services, const LeaseCall& call, ErrorCode why) {
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
     ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
     ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
-    Ending ending = lost_ending(own.job, pending, why);
+    Ending ending = lost_ending(own.job, pending, why, cause);
     result = ending.result;
     return finish(transaction, std::move(own.job), pending, std::move(ending), call.actor.name);
   }));

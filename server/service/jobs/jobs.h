@@ -83,8 +83,11 @@ struct LeaseCall {
 
 // Ends a job that the worker cannot do at all. `why` is location-unmapped, pod-volume-missing or
 // instance-missing. If no report has arrived, the job fails with `why`; otherwise it ends as after
-// a lost lease. Errors: invalid-parameter for another code; those of renew_lease.
-[[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
+// a lost lease. `cause` is the code with which the node agent refused the last registration of the
+// instance, for people; empty: none. Errors: invalid-parameter for another `why`; those of
+// renew_lease.
+[[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why,
+                              std::string_view cause = {});
 
 // Returns the JobView of schemas/openapi.yaml.
 [[nodiscard]] Json job_view(const storage::JobRow& job);

@@ -155,10 +155,14 @@ TEST_F(NodesApi, WorkerThatCannot_EndsTheJobWithAKnownCode) {
   EXPECT_EQ(post_nothing(job + ":fail?lease=1&code=model-mismatch").code(), "invalid-parameter");
   EXPECT_EQ(post_nothing(job + ":fail?lease=1").code(), "invalid-parameter");
   EXPECT_EQ(post_nothing(job + ":fail?lease=2&code=location-unmapped").code(), "lease-lost");
-  const auto ended = post_nothing(job + ":fail?lease=1&code=location-unmapped");
+  EXPECT_EQ(post_nothing(job + ":fail?lease=1&code=instance-missing&refused=a%20lie").code(),
+            "invalid-parameter");
+  const auto ended =
+      post_nothing(job + ":fail?lease=1&code=instance-missing&refused=already-registered");
   ASSERT_EQ(ended.status, 200) << ended.body;
   EXPECT_EQ(ended.json()["result"], "failed");
-  EXPECT_EQ(ended.json()["detail"]["code"], "location-unmapped");
+  EXPECT_EQ(ended.json()["detail"]["code"], "instance-missing");
+  EXPECT_EQ(ended.json()["detail"]["refused"], "already-registered");
 }
 
 TEST_F(NodesApi, Refusals_CarryTheirCode) {

@@ -119,6 +119,9 @@ class FakeInstances final : public Instances {
   explicit FakeInstances(std::vector<std::shared_ptr<Owner>> owners) : owners_(std::move(owners)) {}
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> find(std::string_view pod,
                                                          std::string_view instance) override;
+  [[nodiscard]] std::optional<Refusal> refused(std::string_view, std::string_view) override {
+    return std::nullopt;
+  }
 
  private:
   std::vector<std::shared_ptr<Owner>> owners_;

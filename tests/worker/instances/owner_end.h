@@ -40,6 +40,15 @@ class Recorder final : public InstanceWatcher {
   }
   void gone(const Owner& owner) override { note("gone " + owner.registration().instance, nullptr); }
 
+  void refused(const Refusal& refusal) override {
+    const std::lock_guard lock(mutex_);
+    refusals_.push_back(refusal);
+  }
+  [[nodiscard]] std::vector<Refusal> refusals() {
+    const std::lock_guard lock(mutex_);
+    return refusals_;
+  }
+
   // Waits for the next call, and returns its words; the owner is held until the next call.
   std::string next() {
     std::unique_lock lock(mutex_);
@@ -68,6 +77,7 @@ class Recorder final : public InstanceWatcher {
   std::condition_variable changed_;
   std::deque<std::pair<std::string, std::shared_ptr<Owner>>> calls_;
   std::shared_ptr<Owner> owner_;
+  std::vector<Refusal> refusals_;
 };
 
 // The node agent's side.

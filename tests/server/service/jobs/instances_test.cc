@@ -320,7 +320,11 @@ TEST_F(Instances, RelabelledReports_AreRefused) {
     clock_.advance(seconds(60));
     beat_ok(InstanceState::kVerified);
     EXPECT_EQ(lease(worker_).job, job_);
-    ASSERT_TRUE(fail_job(*services_, {job_, 2, worker_.principal}, ErrorCode::kInstanceMissing));
+    ASSERT_TRUE(fail_job(*services_, {job_, 2, worker_.principal}, ErrorCode::kInstanceMissing,
+                         "invalid-parameter"));
+    const Json detail = job_view(store_->snapshot().value()->job(job_).value())["detail"];
+    EXPECT_EQ(detail["code"], "instance-missing");
+    EXPECT_EQ(detail["refused"], "invalid-parameter") << "why nobody is registered";
   }
 }
 

@@ -136,6 +136,7 @@ TEST_F(Jobs, WorkerWithoutTheLocation_EndsTheJob) {
   EXPECT_EQ(view["state"], "done");
   EXPECT_EQ(view["result"], "failed");
   EXPECT_EQ(view["detail"]["code"], "location-unmapped");
+  EXPECT_FALSE(view["detail"].contains("refused"));
   EXPECT_EQ(view["report"], Json());
   EXPECT_EQ(newest_records(1), (std::vector<std::string>{"job.finished"}));
 }
