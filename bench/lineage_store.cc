@@ -164,6 +164,44 @@ Floor floor_of(World& world, std::size_t rounds, const assay::policy::Lineage& k
   return {rows, measure(rounds, read_bytes)};
 }
 
+// All figures of one lineage.
+struct Figures {
+  Times started;
+  Times cold;
+  Times anew;
+  Floor floor;
+  Times memory;
+  Times warm;
+  Times one_more;
+  Times first;  // evaluation
+  Times again;
+};
+
+Json show(std::size_t nodes, const Figures& found, std::FILE* out) {
+  std::fprintf(
+      out,
+      "%6zu  %12.2f  %8.2f  %8.2f  %8.2f  %9.2f  %8.2f  %10.2f  %8.1f  %8.1f  %12.1f  %10.2f"
+      "  %9.1f\n",
+      nodes, found.started.p50 / 1000, found.cold.p50 / 1000, found.cold.best / 1000,
+      found.floor.rows.best / 1000, found.floor.bytes.best / 1000, found.anew.p50 / 1000,
+      found.memory.best / 1000, found.warm.p50, found.warm.p99, found.one_more.p50,
+      found.first.best / 1000, found.again.p50);
+  std::fflush(out);
+  return {{"nodes", nodes},
+          {"started_ms", found.started.p50 / 1000},
+          {"cold_ms", found.cold.p50 / 1000},
+          {"cold_best_ms", found.cold.best / 1000},
+          {"floor_rows_ms", found.floor.rows.best / 1000},
+          {"floor_bytes_ms", found.floor.bytes.best / 1000},
+          {"anew_ms", found.anew.p50 / 1000},
+          {"memory_ms", found.memory.best / 1000},
+          {"warm_us", found.warm.p50},
+          {"warm_p99_us", found.warm.p99},
+          {"one_more_us", found.one_more.p50},
+          {"judged_ms", found.first.best / 1000},
+          {"again_us", found.again.p50}};
+}
+
 Json measure_all(World& world, std::size_t nodes, std::size_t rounds, std::FILE* out) {
   const ArtifactId model = thing(0, 0);
   const auto read = [&] {
@@ -204,26 +242,7 @@ Json measure_all(World& world, std::size_t nodes, std::size_t rounds, std::FILE*
     world.add_lifecycle(other, thing(1'000'000, others++), 0);
   };
   const Times one_more = measure(rounds, add, read);
-  std::fprintf(out,
-               "%6zu  %12.2f  %8.2f  %8.2f  %8.2f  %9.2f  %8.2f  %10.2f  %8.1f  %8.1f  %12.1f  %10.2f"
-               "  %9.1f\n",
-               nodes, started.p50 / 1000, cold.p50 / 1000, cold.best / 1000, floor.rows.best / 1000,
-               floor.bytes.best / 1000, anew.p50 / 1000, memory.best / 1000, warm.p50, warm.p99,
-               one_more.p50, first.best / 1000, again.p50);
-  std::fflush(out);
-  return {{"nodes", nodes},
-          {"started_ms", started.p50 / 1000},
-          {"cold_ms", cold.p50 / 1000},
-          {"cold_best_ms", cold.best / 1000},
-          {"floor_rows_ms", floor.rows.best / 1000},
-          {"floor_bytes_ms", floor.bytes.best / 1000},
-          {"anew_ms", anew.p50 / 1000},
-          {"memory_ms", memory.best / 1000},
-          {"warm_us", warm.p50},
-          {"warm_p99_us", warm.p99},
-          {"one_more_us", one_more.p50},
-          {"judged_ms", first.best / 1000},
-          {"again_us", again.p50}};
+  return show(nodes, {started, cold, anew, floor, memory, warm, one_more, first, again}, out);
 }
 
 }  // namespace
@@ -235,10 +254,11 @@ int main(int argc, char** argv) {
   std::FILE* out = json == "-" ? stderr : stdout;
   std::fprintf(out, "depth %zu; limits at %zu nodes: cold %.0f ms, warm %.0f us\n", kDepth, kNodes,
                kMaxColdMs, kMaxWarmUs);
-  std::fprintf(out,
-               " nodes  at start, ms  cold, ms      best  rows, ms  bytes, ms  anew, ms  memory, ms  "
-               "warm, us       p99  "
-               "one more, us  judged, ms  again, us\n");
+  std::fprintf(
+      out,
+      " nodes  at start, ms  cold, ms      best  rows, ms  bytes, ms  anew, ms  memory, ms  "
+      "warm, us       p99  "
+      "one more, us  judged, ms  again, us\n");
   Json rows = Json::array();
   bool kept = true;
   std::istringstream counts(assay::bench::text(options, "nodes", "33,321,3201,10017"));

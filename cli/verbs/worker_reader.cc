@@ -11,8 +11,8 @@
 namespace assay::cli {
 namespace {
 
-// Less than by default: what is served needs the memory of the device, and a full pass gets no faster
-// with more (bench/results/README.md).
+// Less than by default: what is served needs the memory of the device, and a full pass gets no
+// faster with more (bench/results/README.md).
 constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu_hash/opencl/acquired.h"
+#include "gpu_hash/opencl/batches.h"
 #include "gpu_hash/opencl/memory.h"
 #include "gpu_hash/preparing.h"
 #include "gpu_hash/resident/plan.h"
@@ -15,59 +16,6 @@
 
 namespace assay::gpu_hash {
 namespace {
-
-constexpr std::uint64_t kTagBytes = 16;
-// Chunks of the tree over tags. Small, because there are few: with 4 KiB each work-item would hash
-// 64 blocks one after the other while most of the device has nothing to do.
-constexpr std::uint32_t kTagChunk = 512;
-// Chunks of a batch at least, however large the chunks are: fewer leave most of a device idle.
-constexpr std::uint32_t kFewestSlots = 1U << 15;
-// Chunks of a batch at most.
-constexpr std::uint64_t kMostSlots = 1U << 23;
-
-// Chunks of a batch. The same for all work, because segments with tags and of tags must agree.
-std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size,
-                       std::uint64_t batch_bytes) {
-  const std::uint64_t tags = std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
-  const std::uint64_t slots = batch_bytes / (digest_size(algorithm) + tags);
-  return std::max(static_cast<std::uint32_t>(std::min(slots, kMostSlots)), kFewestSlots);
-}
-
-// How large batches are, and in how many queues. All queues together use the same memory.
-struct Batches {
-  std::uint32_t slots;  // chunks of a batch
-  std::size_t queues;   // at most kBatchQueues
-  std::uint64_t kept;   // bytes of a buffer that is kept for the next call
-};
-
-// Batches end with kernels that use a part of the device only. So those of tags alone are few and
-// large: one, where that is enough for all of the call, or else in two queues. Without tags, more
-// chunks fit into half of the memory.
-Batches batches_of(ResidentWork work, std::span<const std::uint64_t> sizes,
-                   const HashRequest& request, std::uint32_t slots, std::uint64_t batch_bytes) {
-  const std::uint64_t chunk_size = request.parameters.chunk_size;
-  const std::uint64_t all = kBatchQueues * batch_bytes;
-  std::uint64_t chunks = 0;
-  for (const std::uint64_t size : sizes) {
-    chunks += size / chunk_size + (size % chunk_size == 0 ? 0 : 1);
-  }
-  const std::uint64_t tags = chunk_size / kTagBlock * kTagBytes;  // of a chunk
-  const std::uint64_t width = tags + tags * digest_size(request.parameters.hash) / kTagChunk;
-  if (work == ResidentWork::kTags && chunks > slots) {
-    for (const std::uint64_t queues : {1U, 2U}) {
-      const std::uint64_t possible = std::min(all / queues / width, kMostSlots);
-      if (possible > slots && (chunks <= possible || queues == 2)) {
-        return {static_cast<std::uint32_t>(std::min(chunks, possible)), queues, all / queues};
-      }
-    }
-  }
-  if (work == ResidentWork::kHash) {
-    const std::uint64_t possible = batch_bytes / 2 / digest_size(request.parameters.hash);
-    return {std::max(static_cast<std::uint32_t>(std::min(possible, kMostSlots)), slots),
-            kBatchQueues, batch_bytes};
-  }
-  return {slots, kBatchQueues, batch_bytes};
-}
 
 // One batch on the device: all its commands are in one in-order queue.
 class BatchRun {
@@ -477,11 +425,9 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
                                      const HashRequest& request, ResidentWork work,
                                      const TagKey* key, std::uint64_t batch_bytes) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  const std::uint32_t slots =
-      slots_of(request.parameters.hash, request.parameters.chunk_size, batch_bytes);
-  const Batches batches = batches_of(work, sizes, request, slots, batch_bytes);
+  const Batches batches = batches_of(work, sizes, request, batch_bytes);
   ResidentPlan plan(regions, sizes, request,
-                    {slots, batches.slots, ClKernels::max_buffers(session)});
+                    {batches.segment, batches.slots, ClKernels::max_buffers(session)});
   for (std::size_t i = 0; i < kBatchQueues; ++i) {  // of other batches before
     scratch.queues[i].trim(i < batches.queues ? batches.kept : 0);
   }
