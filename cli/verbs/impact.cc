@@ -143,7 +143,8 @@ void add_impact(const Command& root, Context& context) {
   verb.note(
       "All options are supposed together; each may be repeated. Nothing is changed, signed or\n"
       "logged. Exits with 1 when something would be denied, or could not be judged. A pod is\n"
-      "'running' when a heartbeat of its node names it, else 'admitted'; pods that were deleted\n"
+      "'running' when a heartbeat of its node names it, 'violated' when that says so of its\n"
+      "memory, else 'admitted'; pods that were deleted\n"
       "are not known any more.");
   verb.example("assay impact --revoke-key sha256:9f86...", "see what a revocation would stop");
   verb.example("assay impact --activate prod-v2.json --since 7d",

@@ -12,14 +12,25 @@
 namespace assay::server {
 namespace {
 
-// When the newest heartbeat of the node was heard, if it names an instance of the pod.
-std::optional<Timestamp> runs(const Services& services, const storage::PodRow& row,
-                              const std::string& node) {
+struct Running {
+  Timestamp heard_at;
+  bool violated;  // an instance of the pod is
+};
+
+// What the newest heartbeat of the node says of the pod, if it names an instance of it.
+std::optional<Running> runs(const Services& services, const storage::PodRow& row,
+                            const std::string& node) {
   const auto heard = services.heartbeats.of(node);
-  const bool named = heard && std::ranges::any_of(heard->instances, [&](const InstanceBeat& beat) {
-                       return beat.instance.pod == row.uid;
-                     });
-  return named ? std::optional(heard->heard_at) : std::nullopt;
+  std::optional<Running> running;
+  if (heard) {
+    for (const InstanceBeat& beat : heard->instances) {
+      if (beat.instance.pod == row.uid) {
+        const bool before = running && running->violated;
+        running = {heard->heard_at, before || beat.state == InstanceState::kViolated};
+      }
+    }
+  }
+  return running;
 }
 
 }  // namespace
@@ -174,9 +185,9 @@ Json pod_view(const Services& services, const storage::PodRow& row, const Judged
     return view;
   }
   view["node"] = judged.node;
-  if (const auto heard = runs(services, row, judged.node)) {
-    view["state"] = "running";
-    view["last_seen"] = to_rfc3339(*heard);
+  if (const auto running = runs(services, row, judged.node)) {
+    view["state"] = running->violated ? "violated" : "running";
+    view["last_seen"] = to_rfc3339(running->heard_at);
   }
   return view;
 }

@@ -80,8 +80,9 @@ class PodJudge {
 };
 
 // Returns {"cluster", "uid", "namespace", "name", "models", "point", "state", "last_seen"}, and
-// "node" when it is known. "state" is "running" when the newest heartbeat of the node, which was
-// heard at "last_seen", names an instance of the pod; else "admitted", at "last_seen".
+// "node" when it is known. "state" is "violated" when the newest heartbeat of the node, which was
+// heard at "last_seen", says so of an instance of the pod; "running" when it names one otherwise;
+// else "admitted", at "last_seen".
 [[nodiscard]] Json pod_view(const Services& services, const storage::PodRow& row,
                             const JudgedPod& judged);
 

@@ -341,6 +341,12 @@ TEST_F(ServePod, ChangedBytes_AreNamedWithTheirPlace) {
   EXPECT_EQ(node["instances"][0]["findings"], list);
   EXPECT_EQ(node["instances"][0]["watch"], Json());
   EXPECT_EQ(get("/v1/nodes").json()["items"][0]["state"], "violated");
+  const Json pods = get("/v1/pods/affected").json()["items"];
+  ASSERT_EQ(pods.size(), 1U) << pods.dump(1);
+  EXPECT_EQ(pods[0]["uid"], kPod);
+  EXPECT_EQ(pods[0]["state"], "violated");
+  EXPECT_EQ(pods[0]["point"], "serve");
+  EXPECT_NE(pods[0].dump().find("instance-violated"), std::string::npos) << pods[0].dump(1);
   EXPECT_EQ(get("/v1/nodes/gpu-2").json()["state"], "enrolled");
   clock_.advance(std::chrono::seconds(11));
   EXPECT_EQ(get("/v1/nodes/gpu-1").json()["state"], "violated") << "as decisions have it";

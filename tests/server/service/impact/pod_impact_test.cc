@@ -303,6 +303,31 @@ TEST_F(PodImpactTest, LastSeen_IsTheHeartbeatThatNamesThePod) {
   EXPECT_EQ(pod()["last_seen"], to_rfc3339(clock_.now()));
 }
 
+// The pod is, as its node: whatever else runs in it, until a heartbeat says otherwise.
+TEST_F(PodImpactTest, ChangedBytes_MakeThePodViolated) {
+  const auto pod = [&] { return ask_if({.revoke_nodes = {"gpu-1"}}).value()["items"][0]; };
+  const KeyId key(sha256(as_bytes("worker")));
+  std::uint64_t sequence = 0;
+  const auto beat = [&](InstanceState first, InstanceState second, const std::string& uid) {
+    const InstanceBeat a{{uid, "a"}, id_of(model_), first, {}};
+    const InstanceBeat b{{uid, "b"}, id_of(model_), second, {}};
+    clock_.advance(std::chrono::seconds(2));
+    ASSERT_TRUE(services_->heartbeats.note("gpu-1", {key, ++sequence, {a, b}, clock_.now()}));
+  };
+  using enum InstanceState;
+  beat(kVerified, kVerified, "uid-1");
+  EXPECT_EQ(pod()["state"], "running");
+  beat(kViolated, kUnknown, "uid-1");
+  EXPECT_EQ(pod()["state"], "violated");
+  EXPECT_EQ(pod()["last_seen"], to_rfc3339(clock_.now()));
+  beat(kUnknown, kViolated, "uid-1");
+  EXPECT_EQ(pod()["state"], "violated");
+  beat(kViolated, kViolated, "uid-2");
+  EXPECT_EQ(pod()["state"], "admitted") << "another pod of its node";
+  beat(kUnknown, kVerified, "uid-1");
+  EXPECT_EQ(pod()["state"], "running");
+}
+
 TEST_F(PodImpactTest, RevocationIsNoted_WithThePodsThatItStops) {
   const TreeSize before = log_size();
   EXPECT_EQ(note_affected(*services_).value(), 0U);
