@@ -17,6 +17,20 @@ Result<std::uint64_t> rank_of(const Json& item, const std::string& place) {
   return item.get<std::uint64_t>();
 }
 
+Result<std::string> cause_of(const Json& item, const std::string& place) {
+  if (!item.is_string()) {
+    return reading::violation("this must be a string", place);
+  }
+  return item.get<std::string>();
+}
+
+Result<double> share_of(const Json& item, const std::string& place) {
+  if (!item.is_number() || item.get<double>() < 0 || item.get<double>() > 1) {
+    return reading::violation("this must be a number from 0 to 1", place);
+  }
+  return item.get<double>();
+}
+
 // Unknown values are null there.
 Result<MemoryReader> reader_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
@@ -71,6 +85,18 @@ Json to_json(const MemoryFact& memory) {
   for (const MemoryReader& reader : memory.read_by) {
     json["read_by"].push_back(to_json(reader));
   }
+  if (!memory.check.empty()) {
+    json["check"] = memory.check;
+  }
+  if (!memory.staged_causes.empty()) {
+    json["staged_causes"] = memory.staged_causes;
+  }
+  if (memory.detection) {
+    json["detection"] = *memory.detection;
+  }
+  if (memory.uncovered_count) {
+    json["uncovered_count"] = *memory.uncovered_count;
+  }
   return json;
 }
 
@@ -78,7 +104,7 @@ Result<MemoryFact> memory_from_json(const Json& json, const std::string& where) 
   ASSAY_TRY(check_members(
       json, where,
       {"world", "in_place", "on_devices", "staged", "registered", "uncovered", "redrawn"},
-      {"device_bytes", "read_by"}));
+      {"device_bytes", "read_by", "check", "staged_causes", "detection", "uncovered_count"}));
   const Reader in{json, where};
   MemoryFact memory;
   ASSAY_ASSIGN(memory.world, in.number("world"));
@@ -93,6 +119,18 @@ Result<MemoryFact> memory_from_json(const Json& json, const std::string& where) 
   }
   if (json.contains("read_by")) {
     ASSAY_ASSIGN(memory.read_by, in.list<MemoryReader>("read_by", reader_from_json));
+  }
+  if (json.contains("check")) {
+    ASSAY_ASSIGN(memory.check, in.text("check"));
+  }
+  if (json.contains("staged_causes")) {
+    ASSAY_ASSIGN(memory.staged_causes, in.list<std::string>("staged_causes", cause_of));
+  }
+  if (json.contains("detection")) {
+    ASSAY_ASSIGN(memory.detection, share_of(json["detection"], in.place("detection")));
+  }
+  if (json.contains("uncovered_count")) {
+    ASSAY_ASSIGN(memory.uncovered_count, in.number("uncovered_count"));
   }
   return memory;
 }

@@ -57,7 +57,9 @@ TEST(MemoryCondition, VerifiedAndWatched_Passes) {
   EXPECT_EQ(result.actual["memory"]["in_place"], 100);
   EXPECT_EQ(result.actual["state"], "verified");
   EXPECT_EQ(result.actual["heartbeat_age_seconds"], 2);
-  EXPECT_FALSE(result.actual["memory"].contains("read_by"));
+  for (const char* member : {"read_by", "check", "staged_causes", "detection", "uncovered_count"}) {
+    EXPECT_FALSE(result.actual["memory"].contains(member)) << member;  // as cases before have it
+  }
   EXPECT_FALSE(result.actual.contains("findings"));
   EXPECT_FALSE(result.actual.contains("watch"));
 }
@@ -68,6 +70,16 @@ TEST(MemoryCondition, DevicesAndPlaces_AreTold) {
   facts.reports[0].memory->read_by = {{{0}, "opencl:0", "A GPU", "1", "GPU-1", {}, {}}};
   EXPECT_EQ(judge_at_serve(strict(), facts).actual["memory"]["read_by"][0]["uuid"], "GPU-1");
   expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+  facts.reports[0].memory->check = "full";
+  facts.reports[0].memory->staged_causes = {"cudaMalloc"};
+  facts.reports[0].memory->detection = 0.25;
+  facts.reports[0].memory->uncovered_count = 3;
+  const ConditionResult told = judge_at_serve(strict(), facts);
+  expect(told, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(told.actual["memory"]["check"], "full");
+  EXPECT_EQ(told.actual["memory"]["staged_causes"], (Json{"cudaMalloc"}));
+  EXPECT_EQ(told.actual["memory"]["detection"], 0.25);
+  EXPECT_EQ(told.actual["memory"]["uncovered_count"], 3);
   facts.instances[0].watch = WatchedBy{WatchCheck::kRandom, 500, 25};
   EXPECT_EQ(judge_at_serve(strict(), facts).actual["watch"],
             (Json{{"check", "random"}, {"period_ms", 500}, {"share_percent", 25}}));

@@ -112,6 +112,17 @@ Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job
     fact.device_bytes = members::number(detail, "device_bytes");
   }
   ASSAY_ASSIGN(fact.read_by, memory_readers_from(detail));
+  constexpr std::size_t kMaxCauses = 4;  // facts are kept with each decision
+  for (const Json& cause : detail["staged_causes"]) {
+    if (fact.staged_causes.size() < kMaxCauses) {
+      fact.staged_causes.push_back(clip(cause.get<std::string>()));
+    }
+  }
+  fact.check = members::text(job.detail, "check");
+  fact.detection = detail["detection"].get<double>();
+  if (detail.contains("uncovered_count")) {
+    fact.uncovered_count = members::number(detail, "uncovered_count");
+  }
   return fact;
 }
 

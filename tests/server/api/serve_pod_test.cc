@@ -113,6 +113,8 @@ class ServePod : public ApiTest {
     made.memory->in_place = tensor.size;
     made.memory->registered = tensor.size;
     made.memory->redrawn = 1;
+    made.memory->detection = 0.5;
+    made.memory->uncovered_count = 2;
     made.memory->read_by = {{{0}, "opencl:0", "A GPU", "580.1", "GPU-1", "0000:1b:00.0", {}}};
     const auto answer =
         post_json("/v1/jobs/" + lease["job"].get<std::string>() + "/report?lease=1", "worker",
@@ -248,6 +250,9 @@ TEST_F(ServePod, AdmittedPlacedReadAndWatched_MayServe) {
   EXPECT_EQ(reasons(kPod), "");
   EXPECT_EQ(reasons(kPod, {{"node", "gpu-1"}}), "");
   const Json memory = actual_of(ask(kPod).json()["decision"], "loaded")["memory"];
+  EXPECT_EQ(memory["check"], "full");
+  EXPECT_EQ(memory["detection"], 0.5);
+  EXPECT_EQ(memory["uncovered_count"], 2);
   EXPECT_EQ(memory["read_by"], Json::parse(R"([{"ranks":[0],"id":"opencl:0","name":"A GPU",
       "driver":"580.1","uuid":"GPU-1","pci":"0000:1b:00.0","kernel_digest":null}])"));
 }
