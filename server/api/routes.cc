@@ -178,7 +178,8 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(
       get("/v1/jobs/{id}", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}), get_job));
   table.push_back(post_empty("/v1/jobs/{id}:renew", worker, renew_job, {"lease"}));
-  table.push_back(post_empty("/v1/jobs/{id}:fail", worker, fail_lease, {"lease", "code", "refused"}));
+  table.push_back(
+      post_empty("/v1/jobs/{id}:fail", worker, fail_lease, {"lease", "code", "refused"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/report", worker, post_report,
                             kReportBytes, {"lease"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,
