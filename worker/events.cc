@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/events.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/core/clock.h"
@@ -9,16 +10,20 @@ namespace assay::worker {
 
 namespace {
 
+// In ASCII alone: some of the words are those of strangers, such as owners of memory, and must not
+// steer a terminal or turn round what stands beside them.
 std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
+
+bool is_plain(char c) { return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\'; }
 
 std::string value_text(const Json& value) {
   if (!value.is_string()) {
     return dump(value);
   }
   const auto& text = value.get_ref<const std::string&>();
-  return text.empty() || text.find_first_of(" \"=\\") != std::string::npos ? dump(value) : text;
+  return text.empty() || !std::ranges::all_of(text, is_plain) ? dump(value) : text;
 }
 
 }  // namespace

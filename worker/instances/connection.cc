@@ -49,8 +49,18 @@ std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registrati
   return pieces;
 }
 
+// Whoever sends a frame chooses its members, of which an error names one, so there is an end.
 std::string text_of(const Error& error) {
-  return error.detail + (error.where.empty() ? "" : " (at " + error.where + ")");
+  constexpr std::size_t kMaxTold = 512;  // bytes
+  std::string text = error.detail + (error.where.empty() ? "" : " (at " + error.where + ")");
+  if (text.size() > kMaxTold) {
+    std::size_t end = kMaxTold;
+    while (end > 0 && (static_cast<std::uint8_t>(text[end]) & 0xC0U) == 0x80U) {
+      --end;  // not within a character
+    }
+    text = text.substr(0, end) + "...";
+  }
+  return text;
 }
 
 std::uint64_t request_of(const OwnerMessage& message) {

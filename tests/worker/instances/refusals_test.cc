@@ -101,6 +101,31 @@ TEST(Refusals, OfAConnection_HaveProcessInstanceAndReason) {
   EXPECT_FALSE(agent.registry.refused("", "b"));
 }
 
+// The member that an error names is the owner's: what is told of it has an end, and not within a
+// character.
+TEST(Refusals, LongWordsOfAnOwner_AreCut) {
+  Agent agent;
+  {
+    OwnerEnd owner(agent);
+    owner.send(OwnerHello{"test"});
+    ASSERT_EQ(owner.next_type(), "welcome");
+    Json frame = Json::parse(to_json(OwnerMessage(host_registration(1))).dump());
+    std::string name;
+    while (name.size() < 60'000) {
+      name += "\xc3\xa4";
+    }
+    frame[name] = 1;
+    ASSERT_TRUE(owner.channel().send(as_bytes(frame.dump())));
+    const Json answer = owner.next();
+    EXPECT_EQ(answer.value("type", ""), "refused");
+    EXPECT_LT(answer.value("detail", "").size(), 600U);
+  }
+  ASSERT_EQ(agent.recorder.refusals().size(), 1U);
+  const std::string detail = agent.recorder.refusals()[0].detail;
+  EXPECT_LT(detail.size(), 600U);
+  EXPECT_TRUE(detail.ends_with("\xc3\xa4...")) << detail;
+}
+
 TEST(Refusals, WhoIsNotIdentified_IsToldWithoutAProcess) {
   Agent agent({}, PeerRules{{::getuid() + 1}});
   {
