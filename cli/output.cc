@@ -6,41 +6,11 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include "schemas/core/bytes.h"
+#include "schemas/core/printable.h"
 
 namespace assay::cli {
 
 namespace {
-
-void escape_byte(std::string& out, std::uint8_t byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += "\\x";
-  out += kDigits[byte >> 4U];
-  out += kDigits[byte & 15U];
-}
-
-// Bytes of the UTF-8 sequence at the start of `text`, or 0 when there is none.
-std::size_t sequence_length(std::string_view text) {
-  for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length) {
-    if (is_utf8(text.substr(0, length))) {
-      return length;
-    }
-  }
-  return 0;
-}
-
-// C1 controls, line and paragraph separators, marks that change the direction of text, and the
-// byte order mark: valid UTF-8 that can still make a line look like another one.
-bool is_deceptive(std::string_view sequence) {
-  if (sequence.size() == 2) {
-    return sequence >= "\xc2\x80" && sequence <= "\xc2\x9f";
-  }
-  return sequence.size() == 3 &&
-         ((sequence >= "\xe2\x80\x8b" && sequence <= "\xe2\x80\x8f") ||
-          // NOLINTNEXTLINE(misc-misleading-bidirectional): these are what is looked for
-          (sequence >= "\xe2\x80\xa8" && sequence <= "\xe2\x80\xae") ||
-          (sequence >= "\xe2\x81\xa0" && sequence <= "\xe2\x81\xaf") || sequence == "\xef\xbb\xbf");
-}
 
 // The character of a sequence of at most three bytes, as JSON escapes it.
 void escape_json(std::string& out, std::string_view sequence) {
@@ -71,7 +41,7 @@ std::string escape_deceptive(std::string_view json) {
     if (json.empty()) {
       return out;
     }
-    const std::size_t length = std::max<std::size_t>(sequence_length(json), 1);
+    const std::size_t length = std::max<std::size_t>(utf8_sequence_length(json), 1);
     const std::string_view sequence = json.substr(0, length);
     if (sequence == "\x7f" || is_deceptive(sequence)) {
       escape_json(out, sequence);
@@ -95,30 +65,6 @@ std::string dump(const Json& value, int indent) {
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const auto first = static_cast<std::uint8_t>(text.front());
-    if (length == 0 || (length == 1 && (first < 0x20 || first == 0x7f))) {
-      escape_byte(out, first);
-      text.remove_prefix(1);
-      continue;
-    }
-    const std::string_view sequence = text.substr(0, length);
-    if (is_deceptive(sequence)) {
-      for (const char byte : sequence) {
-        escape_byte(out, static_cast<std::uint8_t>(byte));
-      }
-    } else {
-      out += sequence;
-    }
-    text.remove_prefix(length);
-  }
-  return out;
-}
 
 void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

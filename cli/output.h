@@ -12,12 +12,9 @@
 #include "schemas/core/error.h"
 #include "schemas/core/error_json.h"
 #include "schemas/core/json.h"
+#include "schemas/core/printable.h"
 
 namespace assay::cli {
-
-// Returns `text` with control characters, and bytes that are not UTF-8, written as \xNN. A file
-// name or an answer of the server can therefore not move the cursor or hide a line.
-[[nodiscard]] std::string printable(std::string_view text);
 
 // Prints `text` to stdout unchanged. The text must already be printable.
 void print_text(std::string_view text);

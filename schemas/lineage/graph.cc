@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/core/json_at.h"
+#include "schemas/core/printable.h"
 
 namespace assay {
 namespace {
@@ -192,6 +193,7 @@ class Tree {
     for (const std::string& limit : graph_.reached) {
       lines_.push_back("The search ended at the limit on " + limit + ": something may be missing.");
     }
+    std::ranges::for_each(lines_, [](std::string& line) { line = printable(line); });
     return std::move(lines_);
   }
 
@@ -249,15 +251,15 @@ class Tree {
   std::vector<std::string> lines_;
 };
 
-// A quoted string of Graphviz; a line break stays one.
-std::string dot_text(std::string_view text) {
+// A quoted string of Graphviz with these lines.
+std::string dot_text(const std::vector<std::string>& lines) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
+  for (const std::string& line : lines) {
+    out += out.size() == 1 ? "" : "\\n";
+    for (const char c : printable(line)) {
+      out += c == '"' || c == '\\' ? "\\" : "";
+      out += c;
     }
-    out += c == '\n' ? std::string("\\n")
-                     : std::string(1, static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c);
   }
   return out + '"';
 }
@@ -318,18 +320,21 @@ std::string lineage_dot(const LineageGraph& graph) {
       "fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const LineageGraph::Node& node = graph.nodes[i];
-    std::string label = node.name + "\n" + shortened(node.digest);
-    const std::string said = said_of(node);
-    label += said.empty() ? "" : "\n" + said;
+    std::vector<std::string> label = {node.name, shortened(node.digest)};
+    if (std::string said = said_of(node); !said.empty()) {
+      label.push_back(std::move(said));
+    }
     out += "  n" + std::to_string(i) + " [label=" + dot_text(label) +
-           ", tooltip=" + dot_text(node.digest) + ", fillcolor=" + dot_text(dot_colour(node.kind));
+           ", tooltip=" + dot_text({node.digest}) + ", fillcolor=\"" +
+           std::string(dot_colour(node.kind)) + '"';
     out += node.missing || node.cycle || node.withdrawn ? ", color=\"#c92a2a\", penwidth=2" : "";
     out += "];\n";
   }
   for (const LineageGraph::Edge& edge : graph.edges) {
-    out += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) +
-           " [label=" + dot_text(edge.stage.empty() ? edge.role : edge.role + "\n" + edge.stage) +
-           "];\n";
+    out +=
+        "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) + " [label=" +
+        dot_text(edge.stage.empty() ? std::vector{edge.role} : std::vector{edge.role, edge.stage}) +
+        "];\n";
   }
   return out + "}\n";
 }

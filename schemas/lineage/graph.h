@@ -56,15 +56,14 @@ struct LineageGraph {
 [[nodiscard]] Result<LineageGraph> lineage_graph_from(const Json& json);
 
 // Draws a tree, from the first node on, and then others for what no edge leads to from there. A
-// node that was shown before is not followed again. Not yet printable: texts from outside can hold
-// anything.
+// node that was shown before is not followed again. The lines are printable.
 [[nodiscard]] std::vector<std::string> lineage_tree(const LineageGraph& graph);
 
-// Writes the graph in the language of Graphviz.
+// Writes the graph in the language of Graphviz; texts from outside are made printable.
 [[nodiscard]] std::string lineage_dot(const LineageGraph& graph);
 
 // Draws a picture: origins left, what was made from them right, with a legend. A whole document;
-// every text from outside is escaped.
+// every text from outside is made printable and escaped.
 [[nodiscard]] std::string lineage_svg(const LineageGraph& graph);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "schemas/core/printable.h"
 #include "schemas/lineage/graph.h"
 #include "schemas/lineage/layout.h"
 
@@ -49,8 +50,9 @@ const Look& look_of(Kind kind) {
                        [kind](const Look& look) { return look.kind == kind; });
 }
 
-// At most `limit` characters, cut between them.
-std::string cut(const std::string& text, std::size_t limit) {
+// At most `limit` characters of the text made printable, cut between them.
+std::string cut(std::string_view said, std::size_t limit) {
+  std::string text = printable(said);
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U && ++characters > limit) {
@@ -60,10 +62,10 @@ std::string cut(const std::string& text, std::size_t limit) {
   return text;
 }
 
-// Text as XML has it: without control characters, which XML cannot say.
+// Printable text as XML has it.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -81,7 +83,7 @@ std::string escaped(std::string_view text) {
         out += "&#39;";
         break;
       default:
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+        out += c;
     }
   }
   return out;

@@ -17,6 +17,7 @@ TEST(Output, NothingMovesTheCursor) {
   EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");               // C1: control sequence
   EXPECT_EQ(printable("x\xe2\x80\xaey"), "x\\xe2\\x80\\xaey");  // right-to-left override
   EXPECT_EQ(printable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8");      // line separator
+  EXPECT_EQ(printable("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");      // noncharacter
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
 }
 

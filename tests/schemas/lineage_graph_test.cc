@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/bytes.h"
 #include "schemas/lineage/graph.h"
 #include "schemas/lineage/layout.h"
 
@@ -92,6 +93,49 @@ TEST(LineageGraph, PicturesEscapeWhatComesFromOutside) {
   const std::string dot = lineage_dot(graph);
   EXPECT_TRUE(has(dot, "acme/<corpus> & \\\"more\\\"\\n")) << dot;
   EXPECT_TRUE(has(dot, "n1 -> n0 [label=\"dataset\\ntrain\"]")) << dot;
+}
+
+// Noncharacters, which XML refuses; marks of direction and without width; C1 controls; lines.
+TEST(LineageGraph, WhatBreaksAPictureOrMisleads_IsEscapedInAllOutputs) {
+  const std::vector<std::string> odd = {
+      "\xef\xbf\xbf", "\xef\xbf\xbe", "\xef\xb7\x90", "\xe2\x80\xae", "\xe2\x80\x8b",
+      "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf",
+      "\xc2\x80",     "\xc2\x9f",     "\xd8\x9c",     "\x1b",         "\x7f"};
+  for (const std::string& one : odd) {
+    const std::string text = "evil" + one + "\nforged";
+    Json json = answer();
+    json["nodes"][0]["names"] = {text};
+    json["nodes"][0]["statements"][0]["signers"][0]["identity"] = text;
+    json["nodes"][0]["statements"][0]["stage"] = text;
+    json["nodes"][0]["statements"][0]["licence"] = text;
+    json["nodes"][0]["statements"][0]["evidence"] = {{{"type", text}, {"accepted", true}}};
+    json["nodes"][1]["digests"] = {text};
+    json["edges"][0]["role"] = text;
+    json["edges"][0]["stage"] = text;
+    json["reached"] = {text};
+    const LineageGraph graph = lineage_graph_from(received(json)).value();
+    const std::string tree = joined(lineage_tree(graph));
+    const std::string dot = lineage_dot(graph);
+    const std::string svg = lineage_svg(graph);
+    for (const std::string& output : {tree, dot, svg}) {
+      EXPECT_FALSE(has(output, one)) << output;
+      EXPECT_FALSE(has(output, "\nforged")) << output;
+      EXPECT_TRUE(has(output, "evil\\x") || has(output, "evil\\\\x")) << output;
+    }
+    EXPECT_FALSE(has(dot, "\\nforged")) << dot;
+    EXPECT_TRUE(has(dot, "\\\\x0aforged")) << dot;
+  }
+}
+
+// A digest of the service is cut to its start, between bytes of a character.
+TEST(LineageGraph, TextThatIsCut_IsUtf8InAllOutputs) {
+  Json json = answer();
+  json["nodes"][2]["digests"] = {"sha256:0123456789a\xc3\xa9-and-more"};
+  const LineageGraph graph = lineage_graph_from(received(json)).value();
+  for (const std::string& output :
+       {joined(lineage_tree(graph)), lineage_dot(graph), lineage_svg(graph)}) {
+    EXPECT_TRUE(is_utf8(output)) << output;
+  }
 }
 
 Json making(Json more = Json::object()) {

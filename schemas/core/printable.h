@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from outside, made fit to be shown to people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// Returns `text` with control characters, deceptive ones, and bytes that are not UTF-8, written as
+// \xNN: UTF-8 on one line, of characters that XML can say. Printable text stays as it is.
+[[nodiscard]] std::string printable(std::string_view text);
+
+// Bytes of the UTF-8 sequence at the start of `text`, or 0 when there is none.
+[[nodiscard]] std::size_t utf8_sequence_length(std::string_view text);
+
+// Whether one UTF-8 sequence is a C1 control, a line or paragraph separator, has no width, changes
+// the direction of text, or is a noncharacter of the first plane or the byte order mark: valid
+// UTF-8 that can still make a line look like another one, or that XML refuses. Such a sequence has
+// two or three bytes.
+[[nodiscard]] bool is_deceptive(std::string_view sequence);
+
+}  // namespace assay
