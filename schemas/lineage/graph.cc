@@ -110,9 +110,12 @@ void read_statements(const Json& json, LineageGraph::Node& node) {
   bool standing = false;
   for (const Json& statement : array_at(json, "statements")) {
     const std::string stage = text_at(statement, "stage");
+    const bool describes =
+        std::find(kDescribing.begin(), kDescribing.end(), stage) != kDescribing.end();
+    node.unread = node.unread || (!describes && flag(statement, "unread"));
     if (text_at(statement, "kind") == "manifest") {
       add_once(node.stated, said_by(statement, "published"));
-    } else if (std::find(kDescribing.begin(), kDescribing.end(), stage) != kDescribing.end()) {
+    } else if (describes) {
       add_once(node.stated, said_by(statement, stage));
     } else if (!stage.empty()) {
       read_making(statement, stage, node, bare);
@@ -213,6 +216,7 @@ class Tree {
     text += node.licence.empty() ? "" : "  " + node.licence;
     text += node.withdrawn ? "  WITHDRAWN" : "";
     text += node.missing ? "  MISSING: nobody says where it comes from" : "";
+    text += node.unread ? "  INCOMPLETE: " + std::string(kLineageUnread) : "";
     text += node.cycle ? "  CYCLE: made from itself" : "";
     return text;
   }
@@ -323,6 +327,9 @@ std::string lineage_dot(const LineageGraph& graph) {
     std::vector<std::string> label = {node.name, shortened(node.digest)};
     if (std::string said = said_of(node); !said.empty()) {
       label.push_back(std::move(said));
+    }
+    if (node.unread) {
+      label.emplace_back(kLineageUnread);
     }
     out += "  n" + std::to_string(i) + " [label=" + dot_text(label) +
            ", tooltip=" + dot_text({node.digest}) + ", fillcolor=\"" +

@@ -14,6 +14,9 @@
 
 namespace assay {
 
+// What is shown of a thing of which a statement's inputs could not all be read.
+inline constexpr std::string_view kLineageUnread = "inputs not all readable";
+
 struct LineageGraph {
   enum class Kind : std::uint8_t { kModel, kDataset, kCode, kConfig, kOther };
   // What one statement says of a thing.
@@ -37,6 +40,7 @@ struct LineageGraph {
     bool withdrawn = false;     // all that is said of how it came to be was withdrawn
     std::string licence;
     bool missing = false;
+    bool unread = false;  // what went in could not all be read: it may be made from anything
     bool cycle = false;
     std::size_t depth = 0;
   };

@@ -118,6 +118,9 @@ std::vector<LineageGraph::Said> lines_of(const LineageGraph::Node& node) {
   if (node.missing) {
     lines.push_back({"nobody says where it comes from", true});
   }
+  if (node.unread) {
+    lines.push_back({std::string(kLineageUnread), true});
+  }
   for (const std::vector<LineageGraph::Said>* list : {&node.made, &node.stated}) {
     for (const LineageGraph::Said& said : *list) {
       const std::vector<LineageGraph::Said> broken = wrapped(said);

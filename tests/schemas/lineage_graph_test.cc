@@ -170,6 +170,27 @@ TEST(LineageGraph, EvidenceThatIsRefused_IsAnAlarm) {
   EXPECT_TRUE(has(lineage_svg(graph), "line-through"));
 }
 
+// Provenance has no stage. What describes a thing makes nothing.
+TEST(LineageGraph, InputsThatCouldNotBeRead_AreMarked) {
+  constexpr std::string_view kMark = "inputs not all readable";
+  const auto outputs = [](const Json& statement) {
+    const LineageGraph graph = made_by(Json::array({statement}));
+    return std::vector{joined(lineage_tree(graph)), lineage_dot(graph), lineage_svg(graph)};
+  };
+  Json provenance = making({{"unread", true}});
+  provenance.erase("stage");
+  for (const Json& statement : {making({{"unread", true}}), provenance}) {
+    for (const std::string& output : outputs(statement)) {
+      EXPECT_TRUE(has(output, kMark)) << output;
+    }
+  }
+  for (const Json& statement : {making(), making({{"stage", "evaluate"}, {"unread", true}})}) {
+    for (const std::string& output : outputs(statement)) {
+      EXPECT_FALSE(has(output, kMark)) << output;
+    }
+  }
+}
+
 // Two statements say how it was made, and one has evidence: nobody knows which of them is true.
 TEST(LineageGraph, EvidenceOfOneOfTwoStatements_IsNoBadge) {
   const Json other = {{"signers", {{{"identity", "other"}, {"revoked", false}}}}};
