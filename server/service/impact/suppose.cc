@@ -305,6 +305,10 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbL
   ASSAY_TRY(change(supposed, facts.placements, listed));
   ASSAY_TRY(change(supposed, facts.statements, from_unusable));
   ASSAY_TRY(suppose_lineage(supposed, inputs, facts, sure));
+  if (facts.artifact && !hypothesis.without_artifacts.empty()) {
+    ASSAY_ASSIGN(const bool read, inputs.origins_are_read(*facts.artifact));
+    sure = sure && read;
+  }
   suppose_node(supposed, facts);
   return {};
 }
@@ -353,6 +357,23 @@ Result<const MadeFrom*> StatementInputs::made_from(const std::vector<std::string
     ASSAY_TRY(spread(lineage->statements(), check_, made.digests, artifact));
   }
   return &made_from_.emplace(artifacts, std::move(made)).first->second;
+}
+
+Result<bool> StatementInputs::origins_are_read(const ArtifactId& artifact) {
+  constexpr std::size_t kMaxDepth = 64;
+  if (const auto known = origins_.find(artifact); known != origins_.end()) {
+    return known->second;
+  }
+  ASSAY_ASSIGN(const auto lineage, read_lineage(snapshot_, artifact.text(),
+                                                policy::LineageDirection::kUp, kMaxDepth, check_));
+  const bool read = lineage->reached().empty() &&
+                    std::ranges::none_of(lineage->statements(), [](const auto& statement) {
+                      return statement->unread && policy::makes_subjects(*statement);
+                    });
+  if (origins_.size() >= kMaxKept) {
+    origins_.clear();
+  }
+  return origins_.emplace(artifact, read).first->second;
 }
 
 Status can_spread(StatementInputs& inputs, const std::vector<std::string>& artifacts) {

@@ -50,6 +50,10 @@ class StatementInputs {
   // were made from them, so when there is more than is looked at, the rest counts as unknown, and
   // what is known is not hidden by it. Errors: those of `check`; data-loss; storage.
   [[nodiscard]] Result<const MadeFrom*> made_from(const std::vector<std::string>& artifacts);
+  // Returns whether of everything that `artifact` was made from, as the stored statements say now,
+  // each input could be read, and nothing lies beyond the limits of a lineage. Otherwise it may
+  // have been made from anything. Errors: those of `check`; data-loss; storage.
+  [[nodiscard]] Result<bool> origins_are_read(const ArtifactId& artifact);
 
  private:
   static constexpr std::size_t kMaxKept = 65'536;
@@ -58,6 +62,7 @@ class StatementInputs {
   std::function<Status()> check_;
   std::map<StatementId, NamedInputs> known_;
   std::map<std::vector<std::string>, MadeFrom> made_from_;
+  std::map<ArtifactId, bool> origins_;
 };
 
 // Reads what was made from `artifacts` before anything is judged by it. Errors: evaluation-deadline
@@ -78,8 +83,8 @@ class StatementInputs {
 // lost TCB status, at a lost TCB level or with a rejected advisory, of nodes and of stages, is
 // refused now, and so are the reports of its node. References are not resolved again: the models
 // stay those of the case. Returns false when of some statement nobody can tell whether it is about
-// such a thing, or of some evidence what its TCB level is: it counts as before, so only a denial is
-// sure. Errors: those of StatementInputs and TcbLevels.
+// such a thing, as when an input of what a model was made from could not be read, or of some
+// evidence what its TCB level is: it counts as before, so only a denial is sure. Errors: those of StatementInputs and TcbLevels.
 [[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
                                          TcbLevels& levels, CaseFile& file);
 

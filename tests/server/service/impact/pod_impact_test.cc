@@ -247,6 +247,25 @@ TEST_F(PodImpactTest, DatasetThatAStatementNames) {
   EXPECT_TRUE(affected({.artifact = "sha256:" + std::string(64, 'e')}).empty());
 }
 
+TEST_F(PodImpactTest, WithoutAnArtifact_AboveAnUnreadProvenance_IsUndecided) {
+  const test::TestKey trainer = make_key(KeyPurpose::kSigner, "trainer", {role("train")});
+  const test::TestKey builder =
+      make_key(KeyPurpose::kSigner, "builder", {{"*", "https://slsa.dev/provenance/v1", "acme"}});
+  change_trust({AddKey{trainer.record}, AddKey{builder.record}});
+  const Manifest corpus = manifest("corpus", "acme/corpus");
+  say("train", model_, &corpus, trainer);
+  const Hypothesis without{.without_artifacts = {"sha256:" + std::string(64, 'd')}};
+  expect_no_change(without);
+  const Statement provenance{
+      {subject_of(corpus)},
+      "https://slsa.dev/provenance/v1",
+      {{"buildDefinition", {{"buildType", "any"}, {"resolvedDependencies", "many"}}}}};
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(provenance, {&builder}), actor_));
+  const auto answer = ask_if(without);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ((*answer)["undecided"], (Json{{"limit-exceeded", 1}}));
+}
+
 // Anybody can sign that more was made from a dataset than is looked at (30 statements of 690
 // subjects are enough): what is known is said all the same, and nothing is called unconcerned.
 TEST(MadeFrom, WhatIsKnown_IsNotHiddenByWhatIsNot) {

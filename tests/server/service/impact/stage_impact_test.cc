@@ -190,6 +190,26 @@ TEST_F(StageImpact, WithoutAnArtifact_AndAProvenanceThatCannotBeRead) {
   EXPECT_EQ(answer["undecided"], Json({{"case-incomplete", 1}})) << answer.dump(1);
 }
 
+// The corpus may come from anything, also from what must not be used.
+TEST_F(StageImpact, WithoutAnArtifact_AboveAnUnreadProvenance_IsUndecided) {
+  const TestKey builder =
+      make_key(KeyPurpose::kSigner, "builder", {{"*", "https://slsa.dev/provenance/v1", "acme"}});
+  ASSERT_TRUE(change_trust({AddKey{builder.record}}));
+  train();
+  require_training(nullptr);
+  ASSERT_EQ(reasons(), std::vector<Reason>());
+  const Hypothesis without{.without_artifacts = {"sha256:" + std::string(64, 'd')}};
+  expect_no_change(without);
+  const Statement provenance{
+      {subject_of(corpus_)},
+      "https://slsa.dev/provenance/v1",
+      {{"buildDefinition", {{"buildType", "any"}, {"resolvedDependencies", "many"}}}}};
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(provenance, {&builder}), actor_));
+  EXPECT_EQ(ask_if(without)["undecided"], (Json{{"case-incomplete", 1}}));
+  expect_no_change({.revoke_keys = {builder.record.id}});
+  expect_denied({.without_artifacts = {id_of(corpus_).text()}}, "statement-withdrawn");
+}
+
 // An origin that the policy accepts without a word on how it came to be.
 TEST_F(StageImpact, WithoutAnArtifact_ThatThePolicyAcceptsAsALeaf) {
   train();
