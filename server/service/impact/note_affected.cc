@@ -57,9 +57,9 @@ Result<std::uint64_t> note_affected(Services& services, std::size_t most) {
     const std::size_t left = std::min(most - noted.examined, kMaxPodsExamined);
     ASSAY_ASSIGN(
         const Json page,
-        affected_pods(services,
-                      {.after = noted.next, .limit = kPage, .examine = left, .by_revocation = true},
-                      {}));
+        affected_pods_out_of_turn(
+            services, {.after = noted.next, .limit = kPage, .examine = left, .by_revocation = true},
+            {}));
     noted.add(page);
   } while (!noted.next.empty() && noted.examined < most);
   if (noted.count == 0) {

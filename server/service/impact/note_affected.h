@@ -13,9 +13,9 @@ inline constexpr std::size_t kMaxPodsNamed = 64;
 // Judges the pods that are known as things stand now, at most `most` of them, and appends
 // one record (`pods.affected`, schemas/log.md) when at least one would be denied for a revocation
 // or a withdrawal: of anything that the answer rests on, also of what its models were made from.
-// Returns the number of these pods. Meant for a thread of its own: a request never waits for this.
-// Errors: those of affected_pods() (pod_impact.h); overloaded while a question about impact is
-// answered, so that the caller tries again later.
+// Returns the number of these pods. Meant for a thread of its own: a request never waits for this,
+// and this for no question about impact. Errors: those of affected_pods_out_of_turn()
+// (pod_impact.h).
 [[nodiscard]] Result<std::uint64_t> note_affected(Services& services,
                                                   std::size_t most = kMaxPodsNoted);
 

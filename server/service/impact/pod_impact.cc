@@ -260,12 +260,17 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
 
 Result<Json> affected_pods(Services& services, const AffectedQuery& query,
                            std::optional<Timestamp> deadline) {
-  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
-  ASSAY_TRY(require_time(services));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
     return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
   }
+  return affected_pods_out_of_turn(services, query, deadline);
+}
+
+Result<Json> affected_pods_out_of_turn(Services& services, const AffectedQuery& query,
+                                       std::optional<Timestamp> deadline) {
+  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
+  ASSAY_TRY(require_time(services));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   const Timestamp now = services.clock.now();
   const Timestamp until = end_of(services, deadline);

@@ -45,4 +45,9 @@ struct AffectedQuery {
 [[nodiscard]] Result<Json> affected_pods(Services& services, const AffectedQuery& query,
                                          std::optional<Timestamp> deadline);
 
+// The same, also while a question about impact is answered. For a thread that is not of the API
+// and of which there is one: readers who ask in a loop do not hold it back.
+[[nodiscard]] Result<Json> affected_pods_out_of_turn(Services& services, const AffectedQuery& query,
+                                                     std::optional<Timestamp> deadline);
+
 }  // namespace assay::server

@@ -371,8 +371,17 @@ TEST_F(PodImpactTest, RevocationIsNoted_WithThePodsThatItStops) {
   ASSERT_EQ(record.detail["pods"].size(), 1U);
   EXPECT_EQ(record.detail["pods"][0]["uid"], "uid-1");
   EXPECT_FALSE(record.detail["pods"][0]["reasons"].empty());
+}
+
+// Readers who ask again and again hold no record back.
+TEST_F(PodImpactTest, RevocationIsNoted_WhileAQuestionIsAnswered) {
+  revoke(publisher_);
   const auto turn = services_->impact_turn.try_take();
-  EXPECT_EQ(test::refusal(note_affected(*services_)), ErrorCode::kOverloaded);
+  ASSERT_TRUE(turn);
+  const auto noted = note_affected(*services_);
+  ASSERT_TRUE(noted) << to_string(noted.error());
+  EXPECT_EQ(*noted, 1U);
+  EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kOverloaded);
 }
 
 // What a model was made from falls: its pods are noted, and found by what fell.
