@@ -94,6 +94,18 @@ class Finder {
 
   void counters() { add("row", {}, check_counters(connection_, tell("row"))); }
 
+  // A decision asks for no more places than these tables name.
+  void places() {
+    const auto differs = [this](const PlaceDifference& difference) {
+      std::string name = difference.name;
+      std::ranges::replace(name, '\x1f', ' ');
+      add("derived", difference.table + " " + name,
+          difference.missing ? "what jobs reported about it has no row"
+                             : "it is not what jobs reported");
+    };
+    add("derived", "newest_reports", compare_places(connection_, differs));
+  }
+
   // A start does not believe the time of a write that does not fit its seal.
   void last_write() {
     const auto last = load_last_write(connection_);
@@ -335,6 +347,7 @@ class SqliteInspection final : public Inspection {
     finder.governance(anchor ? anchor->head : std::optional<ChainHead>());
     finder.add("row", {}, finder.seals());
     finder.counters();
+    finder.places();
     finder.last_write();
     if (deep) {
       finder.add("log", {}, check_log(connection, *state));

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/report_tables.h"
@@ -30,6 +32,7 @@ constexpr std::array kLists = {ListOf{Sealed::kStatement, Sql::kStatementSubject
 // Lost: whoever misses such a row is refused, and asks or says it again.
 constexpr std::array kLost = {Sealed::kChallenge, Sealed::kPod, Sealed::kClaim, Sealed::kHighWater,
                               Sealed::kEvidence};
+
 constexpr std::array kPlaces = {Sealed::kNewestReport, Sealed::kReportGroup};
 
 // Whether the row is as this service wrote it; an error only when that cannot be told.
@@ -106,13 +109,26 @@ Status raise_marks(Connection& connection, Repaired& repaired) {
   return {};
 }
 
+// Names of rows that do not fit their seals, are missing, or differ from the jobs; by table.
+Result<std::map<std::string, std::set<std::string>>> wrong_places(Connection& connection) {
+  std::map<std::string, std::set<std::string>> wrong;
+  for (const Sealed kind : kPlaces) {
+    ASSAY_ASSIGN(const auto damaged, damaged_names(connection, kind));
+    wrong[table_of(kind)].insert(damaged.begin(), damaged.end());
+  }
+  ASSAY_TRY(compare_places(connection, [&](const PlaceDifference& difference) {
+    wrong[difference.table].insert(difference.name);
+  }));
+  return wrong;
+}
+
 }  // namespace
 
 Status Remaker::drop_damaged() {
-  for (const Sealed kind : kPlaces) {
-    ASSAY_ASSIGN(const auto damaged, damaged_names(connection_, kind));
-    if (!damaged.empty()) {
-      repaired_.made[table_of(kind)] += damaged.size();
+  ASSAY_ASSIGN(const auto wrong, wrong_places(connection_));
+  for (const auto& [table, names] : wrong) {
+    if (!names.empty()) {
+      repaired_.made[table] = names.size();
     }
   }
   ASSAY_TRY(connection_.execute(

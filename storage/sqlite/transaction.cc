@@ -8,6 +8,7 @@
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
+#include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/trust_tables.h"
 
@@ -135,6 +136,7 @@ Status SqliteTransaction::put_node(const NodeRow& row) {
 }
 
 Status SqliteTransaction::put_job(const JobRow& row) {
+  ASSAY_TRY(check_places(connection(), row));
   return sqlite::put_job(connection(), row, tail_.frontier.size());
 }
 
