@@ -41,7 +41,8 @@ class Inspection {
   // Checks the newest checkpoint, the anchor (storage/anchor.h), the chain of changes of trust and
   // policy (storage/governance.h), the rows of trust and policy, and the seal of every row
   // (storage/sqlite/seals.h), and compares what is known of places with the jobs
-  // (storage/sqlite/report_tables.h). With `deep`, also checks every record and digest of the log,
+  // (storage/sqlite/report_tables.h), and high-water marks with the log and the stored evidence
+  // (storage/sqlite/marks.h). With `deep`, also checks every record and digest of the log,
   // every document, every index of the database, that each statement, decision, node and job in the
   // log has its row, and all that only repeats records and statements (storage/sqlite/derived.h).
   // Returns at most 1,000 findings. Fails only when the database cannot be read.

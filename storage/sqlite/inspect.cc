@@ -16,6 +16,7 @@
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
+#include "storage/sqlite/marks.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/schema.h"
@@ -104,6 +105,16 @@ class Finder {
                              : "it is not what jobs reported");
     };
     add("derived", "newest_reports", compare_places(connection_, differs));
+  }
+
+  // Without its mark, older collateral would pass for the newest.
+  void marks() {
+    const auto lost = [this](const LostMark& mark) {
+      add("derived", "high_waters " + mark.name,
+          mark.stored == 0 ? "records or evidence speak of it, and it has no row"
+                           : "it is lower than records or evidence say");
+    };
+    add("derived", "high_waters", compare_marks(connection_, lost));
   }
 
   // A start does not believe the time of a write that does not fit its seal.
@@ -348,6 +359,7 @@ class SqliteInspection final : public Inspection {
     finder.add("row", {}, finder.seals());
     finder.counters();
     finder.places();
+    finder.marks();
     finder.last_write();
     if (deep) {
       finder.add("log", {}, check_log(connection, *state));

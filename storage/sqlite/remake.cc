@@ -7,6 +7,7 @@
 #include <set>
 
 #include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/marks.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/seals.h"
@@ -93,22 +94,6 @@ Status remake_generation(Connection& connection, Repaired& repaired) {
   return seal_generation(connection);
 }
 
-// A mark is at least what the evidence that is there was appraised with.
-Status raise_marks(Connection& connection, Repaired& repaired) {
-  ASSAY_ASSIGN(const auto subjects, sealed_names(connection, Sealed::kEvidence));
-  for (const std::string& subject : subjects) {
-    ASSAY_ASSIGN(const EvidenceRow row, load_evidence(connection, subject));
-    for (const auto& [name, value] : row.marks.items()) {
-      ASSAY_ASSIGN(const std::uint64_t known, load_high_water(connection, name));
-      if (value.is_number_unsigned() && value.get<std::uint64_t>() > known) {
-        ASSAY_TRY(raise_high_water(connection, name, value.get<std::uint64_t>(), {}));
-        ++repaired.made[table_of(Sealed::kHighWater)];
-      }
-    }
-  }
-  return {};
-}
-
 // Names of rows that do not fit their seals, are missing, or differ from the jobs; by table.
 Result<std::map<std::string, std::set<std::string>>> wrong_places(Connection& connection) {
   std::map<std::string, std::set<std::string>> wrong;
@@ -149,7 +134,10 @@ Status Remaker::drop_damaged() {
 }
 
 Status Remaker::finish() {
-  ASSAY_TRY(raise_marks(connection_, repaired_));
+  ASSAY_ASSIGN(const std::uint64_t marks, remake_marks(connection_));
+  if (marks > 0) {
+    repaired_.made[table_of(Sealed::kHighWater)] = marks;
+  }
   return remake_places(connection_);
 }
 

@@ -346,6 +346,46 @@ TEST_F(RepairTest, HighWaterMark_IsWhatEvidenceSays) {
   EXPECT_EQ(view->high_water("tdx").value(), 5U);
 }
 
+// With their seals, so that nothing in the table itself is wrong.
+TEST_F(RepairTest, MarksThatAreGone_AreNamed_AndWhatRecordsAndEvidenceSay) {
+  store_ = open().value();
+  const auto kept = [&](std::uint64_t mark) {
+    return store_->write([&](Transaction& t) -> Status {
+      ASSAY_ASSIGN(const DocumentId part,
+                   t.put_document("x", as_bytes("part " + std::to_string(mark))));
+      ASSAY_TRY(t.raise_high_water("crl", mark, part));
+      ASSAY_TRY(t.append({.type = "collateral.accepted",
+                          .time = t.now(),
+                          .actor = "ci",
+                          .subjects = {"crl"},
+                          .documents = {part},
+                          .detail = {{"parts", {{{"name", "crl"}, {"mark", mark}}}}}}));
+      return {};
+    });
+  };
+  ASSERT_TRUE(kept(7));
+  const std::string mac = look("SELECT hex(mac) FROM seals WHERE kind = 9 AND name = 'crl'");
+  const std::string part = look("SELECT hex(collateral) FROM high_waters WHERE name = 'crl'");
+  ASSERT_TRUE(kept(9));
+  const DocumentId newest = store_->snapshot().value()->high_water_collateral("crl").value();
+  store_.reset();
+  ASSERT_EQ(findings(), std::vector<std::string>());
+  auto view = repaired_after("DELETE FROM high_waters; DELETE FROM seals WHERE kind = 9",
+                             {{"high_waters", 2}}, {});
+  EXPECT_EQ(view->high_water("tdx").value(), 5U);
+  EXPECT_EQ(view->high_water("crl").value(), 9U);
+  EXPECT_EQ(view->high_water_collateral("crl").value(), newest);
+  view.reset();
+  store_.reset();
+  // An earlier row fits its earlier seal.
+  const auto again = repaired_after(
+      "DROP TRIGGER high_waters_never_fall; UPDATE high_waters SET value = 7, collateral = x'" +
+          part + "' WHERE name = 'crl'; UPDATE seals SET mac = x'" + mac +
+          "' WHERE kind = 9 AND name = 'crl'",
+      {{"high_waters", 1}}, {});
+  EXPECT_EQ(again->high_water("crl").value(), 9U);
+}
+
 TEST_F(RepairTest, GenerationOfEvidence_IsNewerThanAllOfIt) {
   const auto view =
       repaired_after("UPDATE evidence_generation SET value = 0", {{"evidence_generation", 1}}, {});

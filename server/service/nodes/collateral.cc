@@ -236,7 +236,8 @@ Status keep_part(storage::Transaction& transaction, const CollateralSet& set,
   moved.parts.push_back({{"name", part.name},
                          {"number", part.number},
                          {"issued", to_rfc3339(part.issued)},
-                         {"next_update", to_rfc3339(part.next_update)}});
+                         {"next_update", to_rfc3339(part.next_update)},
+                         {"mark", value}});
   return {};
 }
 

@@ -99,6 +99,11 @@ TEST_F(Collateral, Import_IsKeptAndLogged_AndAgainChangesNothing) {
   EXPECT_EQ(record.detail["by"], "import");
   EXPECT_EQ(record.detail["collateral"], imported->collateral.text());
   EXPECT_EQ(record.documents.size(), 4U);
+  ASSERT_EQ(record.detail["parts"].size(), 4U);
+  for (const Json& part : record.detail["parts"]) {
+    const auto mark = store_->snapshot().value()->high_water(part["name"].get<std::string>());
+    EXPECT_EQ(part["mark"], Json(mark.value())) << "a repair raises it again";
+  }
   EXPECT_EQ(items().size(), 4U);
   EXPECT_EQ(item("tcb-info")["brought_by"], actor_.name);
   EXPECT_EQ(item("tcb-info")["number"], 18);
