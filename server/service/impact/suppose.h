@@ -84,7 +84,8 @@ class StatementInputs {
 // refused now, and so are the reports of its node. References are not resolved again: the models
 // stay those of the case. Returns false when of some statement nobody can tell whether it is about
 // such a thing, as when an input of what a model was made from could not be read, or of some
-// evidence what its TCB level is: it counts as before, so only a denial is sure. Errors: those of StatementInputs and TcbLevels.
+// evidence what its TCB level is: it counts as before, so only a denial is sure. Errors: those of
+// StatementInputs and TcbLevels.
 [[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
                                          TcbLevels& levels, CaseFile& file);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: one fixture of admitted pods, about which every question is asked.
 // Which pods lose their allow under a hypothesis, and which have lost it.
 #include "server/service/impact/pod_impact.h"
 
