@@ -30,9 +30,7 @@ Status apply_migrations(Connection& connection, std::int64_t version) {
         embedded::kMigrationsFiles.at(static_cast<std::size_t>(next)).second;
     ASSAY_TRY(connection.execute(std::string(text).c_str()));
   }
-  const std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
-                            "; PRAGMA user_version=" + std::to_string(count);
-  return connection.execute(marks.c_str());
+  return put_file_marks(connection);
 }
 
 // `path` without symbolic links. A database that does not exist yet is placed by its folder.
@@ -128,6 +126,24 @@ Status migrate(Connection& connection) {
     static_cast<void>(connection.execute("ROLLBACK"));
   }
   return applied;
+}
+
+Status check_file_marks(Connection& connection) {
+  ASSAY_ASSIGN(const std::int64_t application, connection.integer("PRAGMA application_id"));
+  ASSAY_ASSIGN(const std::int64_t version, connection.integer("PRAGMA user_version"));
+  const bool right =
+      application == kApplicationId && std::cmp_equal(version, embedded::kMigrationsFiles.size());
+  return right ? Status()
+               : fail(ErrorCode::kDataLoss,
+                      "they do not mark the file as one of this version of the program: a file of "
+                      "another version is for that one, assayd repair marks any other again");
+}
+
+Status put_file_marks(Connection& connection) {
+  const std::string marks =
+      "PRAGMA application_id=" + std::to_string(kApplicationId) +
+      "; PRAGMA user_version=" + std::to_string(embedded::kMigrationsFiles.size());
+  return connection.execute(marks.c_str());
 }
 
 }  // namespace assay::storage::sqlite

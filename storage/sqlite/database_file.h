@@ -39,4 +39,10 @@ class FileLock {
 // when the file belongs to another program or has a later version.
 [[nodiscard]] Status migrate(Connection& connection);
 
+// Compares what marks the file as one of this program, and of its version, with what the program
+// writes (PRAGMA application_id and user_version). A start tells by them what to do with a file.
+[[nodiscard]] Status check_file_marks(Connection& connection);
+// Writes both. The caller must know that the schema is that of this program.
+[[nodiscard]] Status put_file_marks(Connection& connection);
+
 }  // namespace assay::storage::sqlite

@@ -16,6 +16,13 @@ constexpr std::size_t kReportDataBytes = 64;
 constexpr std::size_t kMaxLimit = 1000;
 constexpr std::string_view kStatementPrefix = "statement:";
 
+// The columns by which a row is found; a change or a removal would miss it under others.
+std::unexpected<Error> misnamed(const char* table, const std::string& name) {
+  return fail(ErrorCode::kDataLoss,
+              "the columns of a row of trust are not those of its body; see docs/recovery.md",
+              std::string(table) + " " + name);
+}
+
 Result<Appraisal> appraisal_from(const Query& query) {
   ASSAY_ASSIGN(const Json body, json_column(query, 0));
   auto appraisal = appraisal_from_json(body);
@@ -144,6 +151,9 @@ Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
       return appraisals;
     }
     ASSAY_ASSIGN(Appraisal appraisal, appraisal_from(query));
+    if (query.text(1) != appraisal_name(appraisal.evidence_type, appraisal.stage)) {
+      return misnamed("appraisals", query.text(1));
+    }
     appraisals.push_back(std::move(appraisal));
   }
 }
@@ -167,6 +177,9 @@ Result<std::vector<ReferenceTag>> load_reference_tags(Connection& connection) {
     }
     ASSAY_ASSIGN(const Json body, json_column(query, 0));
     ASSAY_ASSIGN(ReferenceTag tag, reference_tag_from_json(body));
+    if (query.text(1) != tag.appraisal || query.text(2) != tag.tag_id) {
+      return misnamed("reference_values", query.text(2));
+    }
     tags.push_back(std::move(tag));
   }
 }
@@ -334,6 +347,9 @@ Result<std::vector<Registration>> load_registrations(Connection& connection) {
       return registrations;
     }
     ASSAY_ASSIGN(Registration registration, registration_from(query));
+    if (query.text(1) != registration.id || query.text(2) != registration.node) {
+      return misnamed("registrations", query.text(1));
+    }
     registrations.push_back(std::move(registration));
   }
 }
@@ -345,6 +361,45 @@ Status put_registration(Connection& connection, const Registration& registration
       .bind(registration.node)
       .bind(body)
       .run();
+}
+
+namespace {
+
+// Rows whose body cannot be read stay: nothing says what was in them.
+template <typename Row, typename Read, typename Load, typename Put>
+Status rename_rows(Connection& connection, const char* table, const Load& load, const Read& read,
+                   const Put& put, std::map<std::string, std::uint64_t>& made) {
+  if (load(connection)) {
+    return {};
+  }
+  const std::string name(table);
+  ASSAY_ASSIGN(const auto bodies, connection.texts(("SELECT body FROM " + name).c_str()));
+  std::vector<Row> rows;
+  for (const std::string& body : bodies) {
+    const auto json = parse_json(as_bytes(body));
+    auto row = json ? read(*json) : std::unexpected(json.error());
+    if (!row) {
+      return {};
+    }
+    rows.push_back(*std::move(row));
+  }
+  ASSAY_TRY(connection.execute(("DELETE FROM " + name).c_str()));
+  for (const Row& row : rows) {
+    ASSAY_TRY(put(connection, row));
+  }
+  made[name] = rows.size();
+  return {};
+}
+
+}  // namespace
+
+Status remake_trust_columns(Connection& connection, std::map<std::string, std::uint64_t>& made) {
+  ASSAY_TRY(rename_rows<Appraisal>(connection, "appraisals", load_appraisals, appraisal_from_json,
+                                   put_appraisal, made));
+  ASSAY_TRY(rename_rows<ReferenceTag>(connection, "reference_values", load_reference_tags,
+                                      reference_tag_from_json, put_reference_tag, made));
+  return rename_rows<Registration>(connection, "registrations", load_registrations,
+                                   registration_from_json, put_registration, made);
 }
 
 Status remove_registration(Connection& connection, const std::string& id) {

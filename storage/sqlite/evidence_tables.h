@@ -4,6 +4,7 @@
 // functions.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,5 +52,12 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<Registration>> load_registrations(Connection& connection);
 [[nodiscard]] Status put_registration(Connection& connection, const Registration& registration);
 [[nodiscard]] Status remove_registration(Connection& connection, const std::string& id);
+
+// Writes the columns by which rows of appraisals, reference values and registrations are found
+// again from their bodies, when one differs. A start holds the bodies against the chain of trust.
+// Adds the numbers of rows to `made`, by table. The caller must have dropped the triggers of the
+// tables.
+[[nodiscard]] Status remake_trust_columns(Connection& connection,
+                                          std::map<std::string, std::uint64_t>& made);
 
 }  // namespace assay::storage::sqlite

@@ -60,6 +60,7 @@ class Finder {
     if (const Status checked = check_schema(connection_); !checked) {
       add("schema", checked.error().where, checked.error().detail);
     }
+    add("schema", "application_id, user_version", check_file_marks(connection_));
   }
 
   void governance(const std::optional<ChainHead>& anchored) {
@@ -69,7 +70,7 @@ class Finder {
     }
     const auto rows = load_governance(connection_);
     if (!rows) {
-      return add("trust", {}, rows.error().detail);
+      return add("trust", rows.error().where, rows.error().detail);
     }
     const Status checked = check_governance(*rows, *head);
     if (!checked) {

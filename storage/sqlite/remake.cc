@@ -130,7 +130,8 @@ Status Remaker::drop_damaged() {
       repaired_.dropped[table_of(kind)] = dropped;
     }
   }
-  return remake_generation(connection_, repaired_);
+  ASSAY_TRY(remake_generation(connection_, repaired_));
+  return remake_trust_columns(connection_, repaired_.made);
 }
 
 Status Remaker::finish() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedded/migrations.h"
+#include "storage/sqlite/database_file.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -169,7 +170,9 @@ Result<std::uint64_t> remake_schema(Connection& connection) {
       ASSAY_TRY(drop(connection, object));
     }
   }
-  return std::max(difference.foreign.size(), difference.missing.size());
+  const bool marked = check_file_marks(connection).has_value();
+  ASSAY_TRY(put_file_marks(connection));
+  return std::max(difference.foreign.size(), difference.missing.size()) + (marked ? 0U : 1U);
 }
 
 Status make_keepers(Connection& connection) {

@@ -24,8 +24,9 @@ namespace assay::storage::sqlite {
 
 // Makes the indexes and triggers of the migrations anew where they differ, and removes foreign
 // ones. Also removes the triggers that would refuse a repair; make_keepers() makes these at the end
-// of the repair. Returns how many objects differed. The caller must be in the transaction of a
-// repair. Errors: data-loss when a table or a view differs.
+// of the repair, and writes the marks of the file (database_file.h). Returns how many objects and
+// marks differed. The caller must be in the transaction of a repair. Errors: data-loss when a table
+// or a view differs.
 [[nodiscard]] Result<std::uint64_t> remake_schema(Connection& connection);
 [[nodiscard]] Status make_keepers(Connection& connection);
 

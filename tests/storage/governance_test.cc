@@ -8,6 +8,7 @@
 
 #include "schemas/core/merkle.h"
 #include "storage/anchor.h"
+#include "storage/inspect.h"
 #include "tests/storage/sqlite_files.h"
 
 namespace assay::storage {
@@ -59,6 +60,31 @@ TEST_F(GovernanceTest, Untouched_OpensAndIsAsItWas) {
   EXPECT_EQ(view->registrations()->size(), 1U);
   EXPECT_EQ(view->active_policies()->size(), 1U);
   EXPECT_EQ(*view->epochs(), (Epochs{{1, 1}, 1}));
+}
+
+// The bodies still fit the chain, but no change or removal would find the rows.
+TEST_F(GovernanceTest, ColumnsThatAreNotThoseOfTheBody_RefuseTheStart_AndAreMadeAgain) {
+  for (const auto& [sql, table] : std::vector<std::pair<std::string, std::string>>{
+           {"UPDATE registrations SET id = 'zzz'", "registrations"},
+           {"UPDATE registrations SET node = 'gpu-9'", "registrations"},
+           {"UPDATE appraisals SET name = 'td0'", "appraisals"}}) {
+    SCOPED_TRACE(sql);
+    tamper(sql);
+    EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+    {
+      const auto inspection = Inspection::open(options(), signer_, clock_).value();
+      const auto found = inspection->find(false, [](auto, auto) {}).value();
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_EQ(found[0].check, "trust");
+      EXPECT_TRUE(found[0].id.starts_with(table)) << found[0].id;
+    }
+    const auto repaired = repair_sqlite(options(), signer_, {}, [](auto, auto) {});
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_EQ(repaired->made, (std::map<std::string, std::uint64_t>{{table, 1}}));
+    const auto store = open();
+    ASSERT_TRUE(store) << to_string(store.error());
+    EXPECT_TRUE((*store)->snapshot().value()->registration_of("gpu-1"));
+  }
 }
 
 // Steps of SQLite's virtual machine in all statements of connections that are opened while this

@@ -407,6 +407,14 @@ TEST_F(RepairTest, TextsThatWereAltered_AreMadeAgain) {
   EXPECT_EQ(view->events(query)->items.size(), 1U);
 }
 
+TEST_F(RepairTest, MarksOfTheFile_AreNamedAndMadeAgain) {
+  repaired_after("PRAGMA user_version = 1", {{"sqlite_schema", 1}}, {});
+  store_.reset();
+  repaired_after("PRAGMA user_version = 99", {{"sqlite_schema", 1}}, {});
+  store_.reset();
+  repaired_after("PRAGMA application_id = 7", {{"sqlite_schema", 1}}, {});
+}
+
 // The page has a row for each table that there is.
 TEST_F(RepairTest, EveryTable_IsInTheRecoveryPage) {
   std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/docs/recovery.md");
