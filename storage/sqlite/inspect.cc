@@ -270,6 +270,8 @@ class Finder {
       if (!load_job(connection_, *job)) {
         missing("job " + *job, "the job that " + where + " speaks of has no row");
       }
+    } else if (event.record.type == event::kOutlineAccepted) {
+      outline_of(event, where);
     } else if (const auto enrolled = enrolled_of(event.record)) {
       const auto owner = load_key_owner(connection_, enrolled->key);
       const auto version = load_version(connection_, Versioned::kNode, enrolled->node);
@@ -279,6 +281,17 @@ class Finder {
       if (!load_node(connection_, enrolled->node) || !owner || *owner != enrolled->node) {
         missing("node " + enrolled->node, "the node that " + where + " speaks of has no row");
       }
+    }
+  }
+
+  // The first one stays.
+  void outline_of(const EventRow& event, const std::string& where) {
+    if (event.record.subjects.empty() || event.record.documents.empty()) {
+      return;
+    }
+    const auto artifact = ArtifactId::parse(event.record.subjects.front());
+    if (artifact && !load_outline(connection_, *artifact)) {
+      missing("outline " + artifact->text(), "what " + where + " accepted has no row");
     }
   }
 

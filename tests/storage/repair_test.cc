@@ -321,6 +321,13 @@ TEST_F(RepairTest, Outline_ComesBack) {
   EXPECT_TRUE(view->outline(artifact_));
 }
 
+TEST_F(RepairTest, OutlineThatIsGoneWithItsSeal_IsNamed_AndComesBack) {
+  const auto view = repaired_after(
+      "DROP TRIGGER outlines_keep_delete; DELETE FROM outlines; DELETE FROM seals WHERE kind = 6",
+      {{"outlines", 1}}, {});
+  EXPECT_TRUE(view->outline(artifact_));
+}
+
 TEST_F(RepairTest, PodsClaimsAndNonces_AreForgotten) {
   const auto view = repaired_after(
       "UPDATE pods SET name = 'other'; UPDATE claims SET volume = 'other';"
