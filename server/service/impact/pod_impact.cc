@@ -260,6 +260,10 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
 
 Result<Json> affected_pods(Services& services, const AffectedQuery& query,
                            std::optional<Timestamp> deadline) {
+  // A question that makes no sense is that at any time.
+  if (const auto after = key_after(query.after); !after) {
+    return std::unexpected(after.error());
+  }
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
     return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
