@@ -13,6 +13,7 @@
 #include "policy/reference.h"
 #include "policy/valid_until.h"
 #include "policy/volumes.h"
+#include "schemas/core/printable.h"
 
 namespace assay::policy {
 namespace {
@@ -146,11 +147,7 @@ std::string warning(std::string text, const ConditionResult& result) {
   const Reason code = result.code.value_or(Reason::kConditionUndecided);
   text += result.id + ": " + std::string(info(code).code);
   if (text.size() > kMaxWarningBytes) {
-    std::size_t end = kMaxWarningBytes - 3;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-      --end;
-    }
-    text = text.substr(0, end) + "...";
+    text = std::string(utf8_prefix(text, kMaxWarningBytes - 3)) + "...";
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "policy/combine.h"
 #include "policy/evaluate.h"
 #include "policy/volumes.h"
+#include "schemas/core/printable.h"
 
 namespace assay::policy {
 namespace {
@@ -291,12 +292,8 @@ ConditionResult judge_reference(const PolicyDocument& policy, const Locations& l
 Json shown_texts(std::span<const std::string> texts) {
   Json list = Json::array();
   for (const std::string& text : texts.first(std::min(texts.size(), kMaxShown))) {
-    std::size_t end = std::min(text.size(), kMaxShownBytes);
-    while (end > 0 && end < text.size() &&
-           (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-      --end;
-    }
-    list.push_back(text.substr(0, end) + (end < text.size() ? "..." : ""));
+    const std::string_view shown = utf8_prefix(text, kMaxShownBytes);
+    list.push_back(std::string(shown) + (shown.size() < text.size() ? "..." : ""));
   }
   if (texts.size() > kMaxShown) {
     list.push_back("and " + std::to_string(texts.size() - kMaxShown) + " more");

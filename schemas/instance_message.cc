@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "schemas/core/printable.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
@@ -67,13 +68,7 @@ Json write(const OwnerRelease& release) {
 
 // Cuts `text` to `size` bytes, at the border of a character.
 std::string cut(const std::string& text, std::size_t size) {
-  if (text.size() <= size) {
-    return text;
-  }
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
-    --size;
-  }
-  return text.substr(0, size);
+  return std::string(utf8_prefix(text, size));
 }
 
 Json write(const AgentWelcome& welcome) {

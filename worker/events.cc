@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/events.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "schemas/core/clock.h"
+#include "schemas/core/printable.h"
 
 namespace assay::worker {
 
 namespace {
 
-// In ASCII alone: some of the words are those of strangers, such as owners of memory, and must not
-// steer a terminal or turn round what stands beside them.
 std::string dump(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
-
-bool is_plain(char c) { return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\'; }
 
 std::string value_text(const Json& value) {
   if (!value.is_string()) {
     return dump(value);
   }
   const auto& text = value.get_ref<const std::string&>();
-  return text.empty() || !std::ranges::all_of(text, is_plain) ? dump(value) : text;
+  return text.empty() || text.find_first_of(" \"=\\\n") != std::string::npos ? dump(value) : text;
 }
 
 }  // namespace
@@ -35,7 +31,7 @@ std::string event_text(const Json& event) {
       line += " " + name + "=" + value_text(value);
     }
   }
-  return line;
+  return printable(line);  // some words are those of strangers, such as owners of memory
 }
 
 void Events::tell(std::string_view event, Json members) {

@@ -100,7 +100,7 @@ std::optional<std::string_view> text_of(const LoggedEvent& event) {
   return end == std::string_view::npos ? std::nullopt : std::optional(data.substr(0, end));
 }
 
-// The name of a section, which the stub of systemd writes as UTF-16LE with its end; empty: no name
+// The name of a section, which systemd-stub writes as UTF-16LE with its end; empty: no name
 // that is read here.
 std::string_view section_of(const LoggedEvent& event) {
   if (event.type != kEvIpl) {
@@ -137,7 +137,7 @@ class BootLoaderReader {
   }
 
  private:
-  // The stub of systemd extends the name of a section, and then the section itself.
+  // systemd-stub extends the name of a section, and then the section itself.
   static void add_section(std::string_view section, const LoggedEvent& event, BootFacts& facts) {
     add(section == kLinuxSection         ? facts.kernels
         : section == kCommandLineSection ? facts.load_options

@@ -41,15 +41,15 @@ struct BootFacts {
   // Authenticode digests of the images that the firmware started, in order: boot loaders, and the
   // kernel where the firmware starts it. From RTMR1.
   std::optional<std::vector<Measurement>> applications{std::in_place};
-  // Files that a boot loader said to be kernels when it measured them into RTMR2: GRUB, and the
-  // stub of systemd for the section .linux of a unified kernel image.
+  // Files that a boot loader said to be kernels when it measured them into RTMR2: GRUB, and
+  // systemd-stub for the section .linux of a unified kernel image.
   std::optional<std::vector<Measurement>> kernels{std::in_place};
   // Command lines of kernels that a boot loader measured into RTMR2 as text.
   std::optional<std::vector<std::string>> command_lines{std::in_place};
   // Digests of command lines whose text is not in the log: of UTF-16 text by the kernel's EFI stub,
-  // of the section .cmdline by the stub of systemd. From RTMR2.
+  // of the section .cmdline by systemd-stub. From RTMR2.
   std::optional<std::vector<Measurement>> load_options{std::in_place};
-  // Initial RAM disks that the kernel's EFI stub, GRUB or the stub of systemd measured into RTMR2.
+  // Initial RAM disks that the kernel's EFI stub, GRUB or systemd-stub measured into RTMR2.
   std::optional<std::vector<Measurement>> initrds{std::in_place};
 };
 [[nodiscard]] BootFacts boot_facts(const std::vector<LoggedEvent>& events);

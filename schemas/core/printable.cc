@@ -26,6 +26,16 @@ std::size_t utf8_sequence_length(std::string_view text) {
   return 0;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t size) {
+  if (text.size() <= size) {
+    return text;
+  }
+  while (size > 0 && (static_cast<std::uint8_t>(text[size]) & 0xC0U) == 0x80U) {
+    --size;
+  }
+  return text.substr(0, size);
+}
+
 bool is_deceptive(std::string_view sequence) {
   if (sequence.size() == 2) {
     return (sequence >= "\xc2\x80" && sequence <= "\xc2\x9f") || sequence == "\xd8\x9c";

@@ -12,6 +12,10 @@ namespace assay {
 // \xNN: UTF-8 on one line, of characters that XML can say. Printable text stays as it is.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// Returns the longest beginning of `text`, which is UTF-8, that has at most `size` bytes and ends
+// between characters.
+[[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t size);
+
 // Bytes of the UTF-8 sequence at the start of `text`, or 0 when there is none.
 [[nodiscard]] std::size_t utf8_sequence_length(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/core/printable.h"
 #include "schemas/log_record.h"
 #include "storage/large_workload.h"
 
@@ -18,15 +19,8 @@ constexpr std::size_t kMaxGroupBytes = 48U << 10;
 constexpr std::size_t kRowBytes = 512;
 
 // Cut between characters.
-std::string clipped(std::string text) {
-  if (text.size() > kMaxNameBytes) {
-    std::size_t end = kMaxNameBytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-      --end;
-    }
-    text.resize(end);
-  }
-  return text;
+std::string clipped(const std::string& text) {
+  return std::string(utf8_prefix(text, kMaxNameBytes));
 }
 
 std::size_t bytes_of(const storage::PodRow& row) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <utility>
 
+#include "schemas/core/printable.h"
 #include "worker/instances/foreign.h"
 
 namespace assay::worker {
@@ -52,15 +53,8 @@ std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registrati
 // Whoever sends a frame chooses its members, of which an error names one, so there is an end.
 std::string text_of(const Error& error) {
   constexpr std::size_t kMaxTold = 512;  // bytes
-  std::string text = error.detail + (error.where.empty() ? "" : " (at " + error.where + ")");
-  if (text.size() > kMaxTold) {
-    std::size_t end = kMaxTold;
-    while (end > 0 && (static_cast<std::uint8_t>(text[end]) & 0xC0U) == 0x80U) {
-      --end;  // not within a character
-    }
-    text = text.substr(0, end) + "...";
-  }
-  return text;
+  const std::string text = error.detail + (error.where.empty() ? "" : " (at " + error.where + ")");
+  return text.size() <= kMaxTold ? text : std::string(utf8_prefix(text, kMaxTold)) + "...";
 }
 
 std::uint64_t request_of(const OwnerMessage& message) {

@@ -210,6 +210,57 @@ Result<bool> is_about(const AffectedQuery& query, PodJudge& judge, const JudgedP
   return false;
 }
 
+// The pods behind `after`.
+Result<Json> affected_behind(Services& services, const AffectedQuery& query,
+                             const storage::PodKey& after, std::optional<Timestamp> deadline) {
+  ASSAY_TRY(require_time(services));
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  const Timestamp now = services.clock.now();
+  const Timestamp until = end_of(services, deadline);
+  PodJudge judge(services, *snapshot, nullptr, until);
+  if (!query.artifact.empty()) {
+    ASSAY_TRY(can_spread(judge.inputs(), {query.artifact}));
+  }
+  Json items = Json::array();
+  std::uint64_t examined = 0;
+  std::uint64_t undecided = 0;
+  const auto take = [&](const storage::PodRow& row) -> Result<bool> {
+    const auto judged = judge.judge(row, now);
+    if (!judged && !only_this_one(judged.error())) {
+      return std::unexpected(judged.error());
+    }
+    if (!judged || !judged->present.selected || judged->present.allowed) {
+      ++examined;
+      undecided += judged ? 0U : 1U;
+      return true;
+    }
+    ASSAY_ASSIGN(bool about, is_about(query, judge, *judged));
+    if (about && query.by_revocation) {
+      ASSAY_ASSIGN(const Answer without, judge.without_revocations(*judged, now));
+      about = is_by_revocation(judged->present, without);
+    }
+    ++examined;
+    if (about) {
+      items.push_back(pod_view(services, row, *judged));
+      items.back()["reasons"] = judged->present.reasons;
+      items.back()["why"] = to_json(judged->present.causes);
+    }
+    return items.size() < query.limit;
+  };
+  const auto too_late = [&](ErrorCode) {
+    ++examined;
+    ++undecided;
+  };
+  ASSAY_ASSIGN(const auto next,
+               each_pod(services, *snapshot, after, std::min(query.examine, kMaxPodsExamined),
+                        until, take, too_late));
+  Json answer = {{"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
+  if (next) {
+    answer["next"] = *next;
+  }
+  return answer;
+}
+
 }  // namespace
 
 Result<Json> pod_impact(Services& services, const ImpactRequest& request,
@@ -260,66 +311,19 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
 
 Result<Json> affected_pods(Services& services, const AffectedQuery& query,
                            std::optional<Timestamp> deadline) {
-  // A question that makes no sense is that at any time.
-  if (const auto after = key_after(query.after); !after) {
-    return std::unexpected(after.error());
-  }
+  // Before the turn: a question that is malformed is refused as such, whatever goes on.
+  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
     return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
   }
-  return affected_pods_out_of_turn(services, query, deadline);
+  return affected_behind(services, query, after, deadline);
 }
 
 Result<Json> affected_pods_out_of_turn(Services& services, const AffectedQuery& query,
                                        std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
-  ASSAY_TRY(require_time(services));
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  const Timestamp now = services.clock.now();
-  const Timestamp until = end_of(services, deadline);
-  PodJudge judge(services, *snapshot, nullptr, until);
-  if (!query.artifact.empty()) {
-    ASSAY_TRY(can_spread(judge.inputs(), {query.artifact}));
-  }
-  Json items = Json::array();
-  std::uint64_t examined = 0;
-  std::uint64_t undecided = 0;
-  const auto take = [&](const storage::PodRow& row) -> Result<bool> {
-    const auto judged = judge.judge(row, now);
-    if (!judged && !only_this_one(judged.error())) {
-      return std::unexpected(judged.error());
-    }
-    if (!judged || !judged->present.selected || judged->present.allowed) {
-      ++examined;
-      undecided += judged ? 0U : 1U;
-      return true;
-    }
-    ASSAY_ASSIGN(bool about, is_about(query, judge, *judged));
-    if (about && query.by_revocation) {
-      ASSAY_ASSIGN(const Answer without, judge.without_revocations(*judged, now));
-      about = is_by_revocation(judged->present, without);
-    }
-    ++examined;
-    if (about) {
-      items.push_back(pod_view(services, row, *judged));
-      items.back()["reasons"] = judged->present.reasons;
-      items.back()["why"] = to_json(judged->present.causes);
-    }
-    return items.size() < query.limit;
-  };
-  const auto too_late = [&](ErrorCode) {
-    ++examined;
-    ++undecided;
-  };
-  ASSAY_ASSIGN(const auto next,
-               each_pod(services, *snapshot, after, std::min(query.examine, kMaxPodsExamined),
-                        until, take, too_late));
-  Json answer = {{"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
-  if (next) {
-    answer["next"] = *next;
-  }
-  return answer;
+  return affected_behind(services, query, after, deadline);
 }
 
 }  // namespace assay::server

@@ -290,7 +290,7 @@ Bytes utf16(std::string_view name) {
   return wide;
 }
 
-// A section as the stub of systemd measures it: its name, then its bytes.
+// A section as systemd-stub measures it: its name, then its bytes.
 struct Section {
   explicit Section(const std::string& name) : data(utf16(name)) {
     const std::string ended = name + '\0';
