@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// long-file: one fixture of admitted pods, about which every question is asked.
+// long-file: all tests share one fixture, a store with admitted pods.
 // Which pods lose their allow under a hypothesis, and which have lost it.
 #include "server/service/impact/pod_impact.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// long-file: limits and statements of one lineage, which the fixture here makes.
+// long-file: all tests share one fixture, a store in which one lineage grows.
 // Decisions on what a model was made from, over a real store: collecting, recording, replay, and
 // what comes between reading and writing.
 #include <algorithm>
