@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/sqlite/lists.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/usage_tables.h"
 
@@ -163,8 +164,6 @@ Result<std::vector<LeafIndex>> all_about(Connection& connection, const Topic& to
     from = *index + 1;
   }
 }
-
-bool is_damage(const Error& error) { return error.code == ErrorCode::kDataLoss; }
 
 // Goes through all statements, and looks at each topic at the first statement about it.
 class StatementWalk {

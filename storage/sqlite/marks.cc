@@ -20,8 +20,6 @@ struct SaidMark {
 };
 using SaidMarks = std::map<std::string, SaidMark>;
 
-bool is_damage(const Error& error) { return error.code == ErrorCode::kDataLoss; }
-
 void say(SaidMarks& marks, const std::string& name, const Json& value,
          const std::optional<DocumentId>& collateral) {
   if (!value.is_number_unsigned()) {

@@ -126,8 +126,6 @@ std::string group_of(const std::string& place) {
   return group;
 }
 
-bool is_damage(const Error& error) { return error.code == ErrorCode::kDataLoss; }
-
 // What the jobs say of all places; nullopt when a job cannot be read, which its seal shows.
 Result<std::optional<std::map<std::string, PlaceRow>>> places_of_jobs(Connection& connection) {
   std::map<std::string, PlaceRow> rows;

@@ -77,6 +77,12 @@ class SealedRow {
   Bytes message_;
 };
 
+// Returns whether a row could be read and is not what this service wrote. Whoever compares rows
+// goes on after such an error, and not after others.
+[[nodiscard]] inline bool is_damage(const Error& error) {
+  return error.code == ErrorCode::kDataLoss;
+}
+
 // Checks the seal of a row that has no rows in other tables. The row is the current row of `query`.
 [[nodiscard]] Status check_seal(Connection& connection, Sealed kind, std::string name,
                                 const Query& query);

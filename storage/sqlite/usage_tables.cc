@@ -233,7 +233,7 @@ Result<std::uint64_t> recount_usage(Connection& connection) {
     const auto row = load_statement_at(connection, *index);
     if (row) {
       ASSAY_TRY(add_usage(connection, *row, row->signers, {}));
-    } else if (row.error().code != ErrorCode::kDataLoss) {
+    } else if (!is_damage(row.error())) {
       return std::unexpected(row.error());
     }
     after = index;
