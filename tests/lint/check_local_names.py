@@ -4,7 +4,9 @@
 
 With ASSAY_TOGETHER several files of a library make one translation unit, so a name that two of them
 define in unnamed namespaces must not differ between them: rename one, or list one of the files in
-assay_alone() of its folder. Without this check the next build with sanitizers would say so.
+assay_alone() of its folder. A local type must not have the name of a type of a header either: beside
+a file that uses that header, the local one would be meant. Without this check the next build with
+sanitizers would say so.
 """
 
 import os
@@ -22,6 +24,7 @@ _TYPE = re.compile(r"^(?:struct|class|union|enum class|enum struct|enum) (\w+)\b
 _VALUE = re.compile(r"^(?:static |inline |thread_local |const |constexpr )*[\w:<>, *&]+?[ &*](\w+)"
                     r"(?:\[[^\]]*\])?(?: = |\{|;)")
 _ALIAS = re.compile(r"^using (\w+) = (.*)$")
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|friend\b)[\w\[\]].*?[ &*](\w+)\((.*)\)"
                        r"(?: const)?(?: noexcept)?(?: -> [^{]*)? \{")
 
@@ -72,27 +75,69 @@ def local_names(text):
     return found
 
 
+def header_types(root, paths):
+    """Types that headers define, at the first column, outside of unnamed namespaces: name to header."""
+    found = {}
+    for path in paths:
+        if path.endswith(".h") and not path.startswith("tests/"):
+            for line in sources.blank_comments(sources.read(root / path) or "").splitlines():
+                kind = _TYPE.match(line)
+                if kind:
+                    found.setdefault(kind.group(1), path)
+    return found
+
+
+def includes(root, path, seen):
+    """All headers of the project that a file sees."""
+    for header in _INCLUDE.findall(sources.read(root / path) or ""):
+        if header not in seen and (root / header).is_file():
+            seen.add(header)
+            includes(root, header, seen)
+    return seen
+
+
+def hidden_types(root, library, types):
+    """(file, line, name, user): a local type of one file that would hide a header's type from another file."""
+    for file, (text, names) in library.items():
+        for (_, parameters, name), (line, meaning) in names.items():
+            if parameters or meaning is not None or name not in types:
+                continue
+            used = re.compile(rf"(?<![\w.>\"]){name}\b")
+            for user, (other, known) in library.items():
+                if (user != file and not any(key[2] == name for key in known) and used.search(other)
+                        and types[name] in includes(root, user, set())):
+                    yield file, line, name, user
+                    break
+
+
 def check(root):
-    for path in sources.list_files(root):
+    paths = sources.list_files(root)
+    types = header_types(root, paths)
+    for path in paths:
         if os.path.basename(path) != "CMakeLists.txt" or path.startswith("tests/"):
             continue
         text = re.sub(r"#[^\n]*", "", sources.read(root / path) or "")
         folder = os.path.dirname(path)
         alone = {name for match in _ALONE.finditer(text) for name in _FILE.findall(match.group(1))}
         for library in _LIBRARY.finditer(text):
-            first = {}
             if library.group(1) in _ALL_ALONE.findall(text):
                 continue
+            files = {}
             for name in _FILE.findall(library.group(2)):
-                source = root / folder / name
-                if name in alone or not source.is_file():
-                    continue
-                for key, (line, meaning) in local_names(sources.read(source) or "").items():
-                    place = os.path.join(folder, name)
+                if name not in alone and (root / folder / name).is_file():
+                    text_of_file = sources.read(root / folder / name) or ""
+                    files[os.path.join(folder, name)] = (sources.blank_comments(text_of_file),
+                                                         local_names(text_of_file))
+            first = {}
+            for place, (_, names) in files.items():
+                for key, (line, meaning) in names.items():
                     other, known = first.setdefault(key, (place, meaning))
                     if other != place and (meaning is None or meaning != known):
                         yield Finding(place, line, f"{key[2]} is a local name of {other} as well: "
                                       f"rename one, or list one in assay_alone() of {path}")
+            for place, line, name, user in hidden_types(root, files, types):
+                yield Finding(place, line, f"{name} is a type of {types[name]} that {user} uses: "
+                              f"rename the local one, or list the file in assay_alone() of {path}")
 
 
 if __name__ == "__main__":

@@ -426,6 +426,18 @@ class LocalNames(Planted):
         self.plant_library(clash)  # in a namespace that has a name
         self.assertEqual("", self.found(check_local_names.check))
 
+    def test_a_local_type_with_the_name_of_a_headers_type(self):
+        self.plant("schemas/part.h", "namespace assay {\nstruct Part {\n  int y;\n};\n}  // namespace assay\n")
+        use = "int f(const Part& part) {\n  return part.y;\n}"
+        self.assertEqual("", self.found_with(use))  # a Part of somewhere else
+        for more, said in (("", "Part is a type of schemas/part.h that storage/b.cc uses"),
+                           ("assay_alone(a.cc)\n", "")):
+            self.plant_library(use, more)
+            text = (self.root / "storage/b.cc").read_text()
+            self.plant("storage/b.cc", '#include "schemas/part.h"\n' + text)
+            found = self.found(check_local_names.check)
+            self.assertTrue(said in found if said else not found, found)
+
 
 class Verifiers(Planted):
     """What verifiers of evidence must not do, planted in one of their files."""

@@ -10,7 +10,7 @@ namespace {
 
 // Tells most questions apart without a look at all of their texts: of each list the size, the first
 // and the last item.
-class Outline {
+class QuestionHash {
  public:
   void add(std::uint64_t value) { value_ = (value_ ^ value) * 0x9E3779B97F4A7C15 + 1; }
   void add(std::string_view text) { add(std::hash<std::string_view>()(text)); }
@@ -27,32 +27,32 @@ class Outline {
   std::uint64_t value_ = 0;
 };
 
-std::uint64_t outline_of(const policy::LineageQuestion& question) {
+std::uint64_t hash_of(const policy::LineageQuestion& question) {
   const LineageCondition& condition = question.condition;
-  Outline outline;
+  QuestionHash hash;
   for (const auto* list :
        {&condition.roles, &condition.leaves, &condition.stages, &condition.deny.digests,
         &condition.deny.names, &condition.deny.keys, &condition.deny.identities}) {
-    outline.add(*list);
+    hash.add(*list);
   }
-  outline.add(condition.edges.size());
+  hash.add(condition.edges.size());
   for (const LineageEdgeRule& rule : condition.edges) {
-    outline.add(rule.stage);
-    outline.add(rule.identities);
+    hash.add(rule.stage);
+    hash.add(rule.identities);
   }
-  outline.add(condition.max_depth.value_or(~std::uint64_t{0}));
+  hash.add(condition.max_depth.value_or(~std::uint64_t{0}));
   if (condition.licences) {
-    outline.add(condition.licences->allow);
-    outline.add(condition.licences->deny);
+    hash.add(condition.licences->allow);
+    hash.add(condition.licences->deny);
   }
   for (const std::string_view name : question.names) {
-    outline.add(name);
+    hash.add(name);
   }
   for (const SignerRequirement& demand : question.demands) {
-    outline.add(demand.at_least);
-    outline.add(demand.identities);
+    hash.add(demand.at_least);
+    hash.add(demand.identities);
   }
-  return outline.value();
+  return hash.value();
 }
 
 std::size_t text_bytes(const policy::LineageQuestion& question, const ConditionResult& result) {
@@ -71,8 +71,8 @@ std::size_t text_bytes(const policy::LineageQuestion& question, const ConditionR
 }  // namespace
 
 bool KeptResults::is_about(const Kept& kept, const policy::LineageQuestion& question,
-                           std::uint64_t outline) {
-  return kept.outline == outline &&
+                           std::uint64_t hash) {
+  return kept.hash == hash &&
          std::equal(kept.names.begin(), kept.names.end(), question.names.begin(),
                     question.names.end()) &&
          std::equal(kept.demands.begin(), kept.demands.end(), question.demands.begin(),
@@ -88,10 +88,10 @@ std::shared_ptr<const ConditionResult> KeptResults::find(const policy::LineageQu
   if (&question.lineage != lineage_.get()) {
     return nullptr;
   }
-  const std::uint64_t outline = outline_of(question);
+  const std::uint64_t hash = hash_of(question);
   const std::lock_guard lock(mutex_);
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-    if (it->horizon.now <= now && now < it->horizon.until && is_about(*it, question, outline)) {
+    if (it->horizon.now <= now && now < it->horizon.until && is_about(*it, question, hash)) {
       kept_.splice(kept_.begin(), kept_, it);
       return it->result;
     }
@@ -104,7 +104,7 @@ void KeptResults::keep(const policy::LineageQuestion& question, const policy::Ho
   if (&question.lineage != lineage_.get()) {
     return;
   }
-  Kept kept{outline_of(question),
+  Kept kept{hash_of(question),
             question.condition,
             {question.names.begin(), question.names.end()},
             question.demands,
@@ -114,7 +114,7 @@ void KeptResults::keep(const policy::LineageQuestion& question, const policy::Ho
   const std::lock_guard lock(mutex_);
   for (auto it = kept_.begin(); it != kept_.end();) {
     const auto one = it++;
-    if (is_about(*one, question, kept.outline)) {
+    if (is_about(*one, question, kept.hash)) {
       drop(one);
     }
   }

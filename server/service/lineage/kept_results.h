@@ -35,7 +35,7 @@ class KeptResults final : public policy::LineageResults {
 
  private:
   struct Kept {
-    std::uint64_t outline;  // equal for equal questions
+    std::uint64_t hash;  // equal for equal questions
     LineageCondition condition;
     std::vector<std::string> names;  // ascending
     std::vector<SignerRequirement> demands;
@@ -44,7 +44,7 @@ class KeptResults final : public policy::LineageResults {
     std::size_t bytes;
   };
   [[nodiscard]] static bool is_about(const Kept& kept, const policy::LineageQuestion& question,
-                                     std::uint64_t outline);
+                                     std::uint64_t hash);
   void drop(std::list<Kept>::iterator kept) const;
 
   std::shared_ptr<const policy::Lineage> lineage_;
