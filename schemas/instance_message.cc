@@ -16,8 +16,8 @@ namespace {
 // A registration nests four deep: frame, tensors, tensor, parts, part.
 constexpr std::size_t kMaxDepth = 8;
 // By the measure of the parser (JsonLimits). A registration that fills its frame with parts takes
-// half.
-constexpr std::size_t kMaxMemory = std::size_t{256} << 20;
+// two thirds.
+constexpr std::size_t kMaxMemory = std::size_t{192} << 20;
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
                                 InstanceState::kViolated, InstanceState::kUnknown};
 constexpr std::array kFindingKinds = {

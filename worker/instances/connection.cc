@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <utility>
 
+#include <malloc.h>
+
 #include "schemas/core/printable.h"
 #include "worker/instances/foreign.h"
 
@@ -219,16 +221,25 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
                  set_aside);
 }
 
+// The memory that a large frame took is given back before the next one is parsed: the threads of
+// connections have heaps of their own, and each would keep what its largest frame took.
+Result<OwnerMessage> Connection::parse(Bytes frame) {
+  if (frame.size() <= kMaxSmallFrame) {
+    return parse_owner_message(frame);
+  }
+  const std::lock_guard lock(shared_.parsing);
+  auto message = parse_owner_message(frame);
+  frame = Bytes();
+  (void)::malloc_trim(0);
+  return message;
+}
+
 Result<Connection::Pending> Connection::read_register() {
   instance_.clear();
   while (true) {
     Budget::Grant grant;
-    ASSAY_ASSIGN(const Frame frame, next_large(grant));
-    std::unique_lock lock(shared_.parsing, std::defer_lock);
-    if (frame.body.size() > kMaxSmallFrame) {
-      lock.lock();
-    }
-    ASSAY_ASSIGN(OwnerMessage message, parse_owner_message(frame.body));
+    ASSAY_ASSIGN(Frame frame, next_large(grant));
+    ASSAY_ASSIGN(OwnerMessage message, parse(std::move(frame.body)));
     auto* const registration = std::get_if<InstanceRegistration>(&message);
     if (registration == nullptr) {
       if (rest_.unanswered != 0 && request_of(message) == rest_.unanswered) {
@@ -240,9 +251,6 @@ Result<Connection::Pending> Connection::read_register() {
     instance_ = registration->instance;
     if (!sent_.empty()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
-    }
-    if (lock) {
-      lock.unlock();  // others may parse while this one waits
     }
     auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank,
                                         Steady::now() + shared_.limits.replace);
@@ -299,9 +307,11 @@ Status Connection::read_pieces(Pending& pending) {
 Status Connection::announce(Pending& pending) {
   ASSAY_ASSIGN(std::string id, make_uuid_v7(shared_.random, shared_.clock.now()));
   owner_ = std::make_shared<LiveOwner>(
-      LiveOwner::Setup{std::move(id), peer_, std::move(pending.registration),
-                       std::move(pending.window), std::move(pending.hints), rest_.next_request,
-                       shared_.limits.answer},
+      LiveOwner::Setup{
+          std::move(id), peer_,
+          std::make_shared<const InstanceRegistration>(std::move(pending.registration)),
+          std::move(pending.window), std::move(pending.hints), rest_.next_request,
+          shared_.limits.answer},
       channel_, shared_.clock);
   handed_out_ = LiveOwner::hand_out(owner_);
   Status sent;

@@ -85,6 +85,7 @@ class Connection {
                                       const std::function<Status(std::size_t length)>& begin = {});
   [[nodiscard]] Result<Frame> next_small(std::size_t descriptors, Steady::time_point begin);
   [[nodiscard]] Result<Frame> next_large(Budget::Grant& memory);
+  [[nodiscard]] Result<OwnerMessage> parse(Bytes frame);
   [[nodiscard]] Result<Pending> read_register();
   [[nodiscard]] Status read_pieces(Pending& pending);
   [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor);

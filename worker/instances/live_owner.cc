@@ -109,7 +109,7 @@ Status LiveOwner::ask(Request request, const Message& message, const Use& use) {
 }
 
 Result<std::vector<Descriptor>> LiveOwner::export_pieces(std::span<const std::uint64_t> pieces) {
-  ASSAY_TRY(check_export(setup_.registration, pieces));
+  ASSAY_TRY(check_export(*setup_.registration, pieces));
   const std::vector<std::uint64_t> wanted(pieces.begin(), pieces.end());
   std::vector<Descriptor> descriptors;
   ASSAY_TRY(ask(
@@ -123,7 +123,7 @@ Result<std::vector<Descriptor>> LiveOwner::export_pieces(std::span<const std::ui
 
 Status LiveOwner::stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
                         const std::function<Status()>& use) {
-  ASSAY_TRY(check_read(setup_.registration, piece, offset, size));
+  ASSAY_TRY(check_read(*setup_.registration, piece, offset, size));
   return ask(
       {false, {piece}},
       [&](std::uint64_t number) { return AgentRead{number, piece, offset, size}; },
@@ -199,7 +199,7 @@ void LiveOwner::complete(std::optional<Error> error) {
 }
 
 Status LiveOwner::take(const OwnerPieces& pieces, std::vector<Descriptor>& descriptors) {
-  const Status kinds = check_kinds(setup_.registration, pieces, descriptors);
+  const Status kinds = check_kinds(*setup_.registration, pieces, descriptors);
   const Lock lock(mutex_);
   if (!awaits(pieces.request, true)) {
     return not_asked();

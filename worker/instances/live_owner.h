@@ -28,7 +28,7 @@ class LiveOwner final : public Owner {
   struct Setup {
     std::string id;
     Peer peer;
-    InstanceRegistration registration;
+    std::shared_ptr<const InstanceRegistration> registration;
     Descriptor window;                       // empty: no piece is staged
     std::shared_ptr<const HintsPage> hints;  // null: none
     std::uint64_t first_request;  // number of the first request: each number is used once
@@ -39,6 +39,9 @@ class LiveOwner final : public Owner {
   [[nodiscard]] const std::string& id() const override { return setup_.id; }
   [[nodiscard]] const Peer& peer() const override { return setup_.peer; }
   [[nodiscard]] const InstanceRegistration& registration() const override {
+    return *setup_.registration;
+  }
+  [[nodiscard]] std::shared_ptr<const InstanceRegistration> keep_registration() const override {
     return setup_.registration;
   }
   [[nodiscard]] std::stop_token ended() const override { return ended_.get_token(); }

@@ -46,7 +46,7 @@ InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const A
   match_ = match_tensors(artifact_, all);
   for (std::shared_ptr<Owner>& owner : owners) {
     wakes_.push_back(std::make_unique<std::stop_callback<Wake>>(owner->ended(), Wake{*this}));
-    ranks_.push_back({owner->registration(), owner->peer(), std::move(owner)});
+    ranks_.push_back({owner->keep_registration(), owner->peer(), std::move(owner)});
   }
   for (std::size_t i = 0; i < match_.tensors.size(); ++i) {
     ranks_[match_.tensors[i].rank].matched.push_back(i);
@@ -98,12 +98,12 @@ void InstanceModel::tell_all(InstanceState state, std::span<const Finding> findi
 }
 
 const InstanceTensor& InstanceModel::tensor_of(const Rank& rank, std::size_t matched) const {
-  return rank.registration.tensors.at(match_.tensors.at(matched).tensor);
+  return rank.registration->tensors.at(match_.tensors.at(matched).tensor);
 }
 
 Finding InstanceModel::changed(const Rank& rank, std::size_t tensor) const {
   return {Finding::Kind::kChanged, tensor_of(rank, rank.matched.at(tensor)).names.front(),
-          "rank " + std::to_string(rank.registration.rank) + ": its bytes are not what they were"};
+          "rank " + std::to_string(rank.registration->rank) + ": its bytes are not what they were"};
 }
 
 void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) {
@@ -130,7 +130,7 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
 std::vector<InstanceModel::Lane> InstanceModel::lanes() {
   std::map<std::string_view, Lane> by_device;
   for (Rank& rank : ranks_) {
-    by_device.try_emplace(rank.registration.device, Lane{ExportTime(now_)})
+    by_device.try_emplace(rank.registration->device, Lane{ExportTime(now_)})
         .first->second.ranks.push_back(&rank);
   }
   std::vector<Lane> lanes;
@@ -199,7 +199,7 @@ void InstanceModel::add_registered(MemoryFacts& facts) const {
   std::set<std::string> containers;
   std::set<std::string> devices;
   for (const Rank& rank : ranks_) {
-    const InstanceRegistration& registration = rank.registration;
+    const InstanceRegistration& registration = *rank.registration;
     facts.world = registration.world;
     if (!rank.peer.container.empty()) {
       containers.insert(rank.peer.container);
@@ -235,7 +235,7 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
     add_reader(rank, facts);
     for (const std::size_t matched : rank.matched) {
       for (const InstancePart& part : tensor_of(rank, matched).parts) {
-        const PieceKind kind = rank.registration.pieces.at(part.piece).kind;
+        const PieceKind kind = rank.registration->pieces.at(part.piece).kind;
         facts.on_devices += kind == PieceKind::kDevice ? part.size : 0;
       }
     }
@@ -252,7 +252,7 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
 
 void InstanceModel::add_reader(const Rank& rank, MemoryFacts& facts) {
   const gpu_hash::EngineInfo& engine = rank.check->engine();
-  MemoryReader reader{.ranks = {rank.registration.rank},
+  MemoryReader reader{.ranks = {rank.registration->rank},
                       .id = engine.id,
                       .name = engine.device,
                       .driver = engine.driver,
@@ -263,7 +263,7 @@ void InstanceModel::add_reader(const Rank& rank, MemoryFacts& facts) {
   if (known == facts.read_by.end()) {
     facts.read_by.push_back(std::move(reader));
   } else {
-    known->ranks.push_back(rank.registration.rank);
+    known->ranks.push_back(rank.registration->rank);
   }
 }
 
@@ -273,7 +273,7 @@ void InstanceModel::add_device_bytes(MemoryFacts& facts) const {
   }
   std::vector<RegisteredProcess> processes;
   for (const Rank& rank : ranks_) {
-    processes.push_back({rank.peer.pid, rank.registration.device});
+    processes.push_back({rank.peer.pid, rank.registration->device});
   }
   facts.device_bytes = device_bytes_of(processes, *driver_);
 }

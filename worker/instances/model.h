@@ -117,7 +117,7 @@ class InstanceModel {
  private:
   // One process, and the check that holds its memory.
   struct Rank {
-    InstanceRegistration registration;
+    std::shared_ptr<const InstanceRegistration> registration;
     Peer peer;
     std::shared_ptr<Owner> owner;        // null: released
     std::vector<std::size_t> matched{};  // positions in match_.tensors

@@ -43,6 +43,11 @@ class Owner {
   [[nodiscard]] virtual const std::string& id() const = 0;  // UUIDv7 of the registration
   [[nodiscard]] virtual const Peer& peer() const = 0;
   [[nodiscard]] virtual const InstanceRegistration& registration() const = 0;
+  // Returns the registration for code that needs it longer than the owner; it holds no memory of
+  // the process.
+  [[nodiscard]] virtual std::shared_ptr<const InstanceRegistration> keep_registration() const {
+    return std::make_shared<const InstanceRegistration>(registration());
+  }
   // A stop is requested when the connection has ended or the owner asked to release its memory.
   [[nodiscard]] virtual std::stop_token ended() const = 0;
 

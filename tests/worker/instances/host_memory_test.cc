@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What registrations cost the node agent at most, of host memory: the largest frames that it takes,
+// of as many pods as may send them (docs/instances.md, "Host memory").
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <poll.h>
+#include <string>
+
+#include "tests/support/vectors.h"
+#include "tests/worker/instances/fake_proc.h"
+#include "tests/worker/instances/owner_end.h"
+
+namespace assay::worker {
+namespace {
+
+using test::Agent;
+using test::FakeProc;
+using test::OwnerEnd;
+
+// The page promises 512 MiB for the node agent, which takes less than 130 without registrations.
+constexpr std::uint64_t kMost = std::uint64_t{512 - 130} << 20;
+
+// A line of /proc/self/status, in bytes.
+std::uint64_t memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) {
+      return std::stoull(line.substr(name.size() + 1)) * 1024;
+    }
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+// The highest value of the resident set counts from here on.
+void forget_the_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+constexpr std::size_t kFar = 1'000'000;  // an offset that takes seven digits
+
+// One piece whose bytes stand in as many parts as one registration may have.
+std::string of_parts() {
+  Json frame = to_json(test::host_registration(1));
+  std::string list = "[0,0," + std::to_string(kFar) + "]";
+  for (std::size_t i = 1; i < kMaxInstanceParts; ++i) {
+    list += ",[0," + std::to_string(kFar + i - 1) + ",1]";
+  }
+  frame["pieces"][0]["size"] = kFar + kMaxInstanceParts - 1;
+  frame["tensors"][0]["shape"] = {kFar + kMaxInstanceParts - 1};
+  frame["tensors"][0]["parts"] = Json::array();
+  std::string text = frame.dump();
+  const std::string here = "\"parts\":[";
+  text.insert(text.find(here) + here.size(), list);
+  return text;
+}
+
+// As many tensors as one registration may have, with names that fill the frame.
+std::string of_tensors() {
+  InstanceRegistration registration = test::host_registration(0);
+  registration.pieces.push_back({kMaxInstanceTensors, PieceKind::kHost, ""});
+  for (std::uint64_t i = 0; i < kMaxInstanceTensors; ++i) {
+    std::string tensor = std::to_string(i);
+    tensor.resize(170, 'x');
+    registration.tensors.push_back({{tensor}, "U8", {1}, {{0, i, 1}}});
+  }
+  return to_json(registration).dump();
+}
+
+// A frame that says nothing, and takes as much memory as the parser allows.
+std::string of_nothing() {
+  std::string text = R"({"type":"register","tensors":[0)";
+  while (text.size() + 4 < kMaxOwnerFrame) {
+    text += ",{}";
+  }
+  return text + "]}";
+}
+
+// A frame that is longer than the buffer of the socket: waits for its reader.
+void send_whole(int socket, const std::string& frame) {
+  const auto size = static_cast<std::uint32_t>(frame.size());
+  const std::string whole = std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + frame;
+  for (std::string_view rest = whole; !rest.empty();) {
+    pollfd ready{socket, POLLOUT, 0};
+    (void)::poll(&ready, 1, -1);
+    const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent <= 0) {
+      return;  // refused by its length
+    }
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+struct Outcome {
+  std::map<std::string, int> answers;
+  std::uint64_t peak;  // bytes of memory that came on top
+};
+
+// Six pods send `frame`, and a descriptor of `size` bytes for its piece; each keeps what it has.
+Outcome six_pods(const std::string& frame, std::size_t size) {
+  EXPECT_LE(frame.size(), kMaxOwnerFrame);
+  const FakeProc proc("");
+  Agent agent({}, {{}, proc.path()});
+  const Descriptor file = test::memory_file(size);
+  Outcome outcome{};
+  forget_the_peak();
+  const std::uint64_t before = memory("VmRSS");
+  std::vector<std::unique_ptr<OwnerEnd>> owners;
+  for (int pod = 0; pod < 6; ++pod) {
+    proc.set_groups("0::/kubepods/poduid-" + std::to_string(pod) + "/" + std::string(64, 'c'));
+    OwnerEnd& owner = *owners.emplace_back(std::make_unique<OwnerEnd>(agent));
+    owner.send(OwnerHello{"test"});
+    EXPECT_EQ(owner.next_type(), "welcome");
+    send_whole(owner.channel().socket(), frame);
+    owner.send(OwnerPieces{0, 0, 1}, {file.get()});
+    ++outcome.answers[owner.next_type()];
+  }
+  outcome.peak = memory("VmHWM") - before;
+  std::cout << frame.size() << " bytes each: " << (outcome.peak >> 20) << " MiB\n";
+  return outcome;
+}
+
+// Sanitizers keep what was freed, and add to what was not.
+class HostMemory : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer keeps memory that was freed";
+#endif
+  }
+};
+
+using Answers = std::map<std::string, int>;
+const Answers kFourFit = {{"registered", 4}, {"refused overloaded", 2}};
+
+TEST_F(HostMemory, OfTheMostParts_StaysWithinItsBound) {
+  const Outcome outcome = six_pods(of_parts(), kFar + kMaxInstanceParts - 1);
+  EXPECT_EQ(outcome.answers, kFourFit);
+  EXPECT_LT(outcome.peak, kMost);
+}
+
+TEST_F(HostMemory, OfTheMostTensors_StaysWithinItsBound) {
+  const Outcome outcome = six_pods(of_tensors(), kMaxInstanceTensors);
+  EXPECT_EQ(outcome.answers, kFourFit);
+  EXPECT_LT(outcome.peak, kMost);
+}
+
+TEST_F(HostMemory, OfFramesThatAreRefused_StaysWithinItsBound) {
+  const Outcome outcome = six_pods(of_nothing(), 1);
+  EXPECT_EQ(outcome.answers, (Answers{{"refused limit-exceeded", 6}}));
+  EXPECT_LT(outcome.peak, kMost);
+}
+
+}  // namespace
+}  // namespace assay::worker
