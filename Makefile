@@ -100,7 +100,7 @@ coverage: ## branches of attestation/ that its tests take: at least 95 %, the ot
 	@$(install) build test analysis
 	@$(MAKE) -s build/coverage/.configured-tests
 	@$(call cmake_build,coverage,attestation-tests)
-	@/usr/bin/python3 -B tests/attestation/coverage.py build/coverage
+	@/usr/bin/python3 -B tests/attestation/coverage.py build/coverage --json build/coverage.json
 
 .PHONY: torture
 torture: build ## crash, power-loss and load tests of storage and server (minutes)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which branches of attestation/ its tests take, counted by clang (make coverage).
 
-Usage: coverage.py BUILD_DIR [--bar PERCENT] [--list]
+Usage: coverage.py BUILD_DIR [--bar PERCENT] [--list] [--json FILE]
 
 Runs the test programs and the replays of fuzz targets that link attestation, and prints the share
 of branches taken, by file. Fails when it is below the bar, when a branch that no test takes has no
@@ -110,6 +110,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--bar", type=float, default=95.0, help="percent that must be taken")
     parser.add_argument("--list", action="store_true", help="every branch that is not taken")
+    parser.add_argument("--json", type=pathlib.Path, help="write the counts of each file there")
     options = parser.parse_args()
     build = options.build.resolve()
     raw = build / "coverage"
@@ -146,6 +147,13 @@ def main():
     share = 100 * seen / everything
     print(f"{share:6.1f} %  {seen} of {everything} branches of attestation/ are taken by its tests; "
           f"{everything - seen - len(without)} of the others have a reason")
+    if options.json:
+        files = {name: {"branches": all_of_them, "taken": seen_there}
+                 for name, (all_of_them, seen_there) in sorted(counts.items())}
+        result = {"branches": everything, "taken": seen, "percent": round(share, 1),
+                  "bar": options.bar, "with_reason": everything - seen - len(without),
+                  "without_reason": without, "files": files}  # fmt: skip
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
     if options.list:
         print("\n".join(without))
     stale = sorted(key for key in known if key not in there)
