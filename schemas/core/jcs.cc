@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "schemas/core/jcs.h"
 #include "schemas/core/json.h"
 
 namespace assay {
@@ -45,8 +46,10 @@ bool is_plain(std::string_view text) {
                      [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
 }
 
+}  // namespace
+
 // Section 3.2.2.2: only what must be escaped is, in the shortest form.
-void append_string(std::string& out, std::string_view text) {
+void append_canonical(std::string& out, std::string_view text) {
   if (is_plain(text)) {
     out += '"';
     out += text;
@@ -74,6 +77,8 @@ void append_string(std::string& out, std::string_view text) {
   }
   out += '"';
 }
+
+namespace {
 
 // Section 3.2.2.3: ECMAScript's Number::toString. std::to_chars gives the same shortest digits;
 // only their layout differs.
@@ -123,7 +128,7 @@ Status append(std::string& out, const Json& value);
 
 Status append_member(std::string& out, const std::string& key, const Json& value) {
   out += out.back() == '{' ? "" : ",";
-  append_string(out, key);
+  append_canonical(out, key);
   out += ':';
   return append(out, value);
 }
@@ -200,7 +205,7 @@ Status append(std::string& out, const Json& value) {
           !is_plain(text) && !is_utf8(text)) {
         return fail(ErrorCode::kMalformedJson, "a string is not UTF-8");
       }
-      append_string(out, value.get_ref<const std::string&>());
+      append_canonical(out, value.get_ref<const std::string&>());
       return {};
     case Json::value_t::object:
       return append_object(out, value);

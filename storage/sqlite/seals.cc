@@ -120,6 +120,7 @@ Digest seal_of(const Connection& connection, ByteView message) {
 }
 
 SealedRow::SealedRow(Sealed kind, std::string name) : kind_(kind), name_(std::move(name)) {
+  message_.reserve(1024);  // most rows
   message_.push_back(std::to_underlying(kind));
   append_bytes(message_, as_bytes(name_));
 }

@@ -104,6 +104,11 @@ Result<SharedPart> make_shared_part(const Json& json) {
   return std::make_shared<const Part>(std::move(part));
 }
 
+SharedPart part_of(std::string bytes) {
+  DocumentId id(sha256(as_bytes(bytes)));
+  return std::make_shared<const Part>(std::move(id), std::move(bytes));
+}
+
 void part_signers(Json& statement, Json& keys) {
   for (Json& signer : statement["signers"]) {
     Json short_form = {{"key", signer["key"]}, {"signed_at", signer["signed_at"]}};

@@ -28,6 +28,8 @@ using SharedPart = std::shared_ptr<const Part>;
 // Makes a part from `json`.
 [[nodiscard]] Result<Part> make_part(const Json& json);
 [[nodiscard]] Result<SharedPart> make_shared_part(const Json& json);
+// Makes a part from its bytes, which must be canonical JSON.
+[[nodiscard]] SharedPart part_of(std::string bytes);
 // Stores a part.
 [[nodiscard]] Status put_part(storage::Transaction& transaction, const Part& part);
 // Loads a part. Errors: data-loss when the part is missing, damaged or not JSON.

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "schemas/core/json_at.h"
+#include "server/service/lineage/part_text.h"
 
 namespace assay::server {
 namespace {
@@ -49,16 +50,19 @@ Result<LineageFacts> share_lineage(std::shared_ptr<const policy::Lineage> lineag
     SharedPart* const slot = kept(*statement);
     const bool has_keys = std::ranges::all_of(
         statement->fact.signers, [&](const auto& one) { return known.contains(one.key.id); });
-    if (has_keys && slot != nullptr && *slot) {
+    if (!has_keys) {
+      Json json = policy::to_json(*statement);
+      part_signers(json["fact"], keys);
+      for (const policy::SignerFact& signer : statement->fact.signers) {
+        known.insert(signer.key.id);
+      }
+    }
+    if (slot != nullptr && *slot) {
       parts.push_back(*slot);
       continue;
     }
-    Json json = policy::to_json(*statement);
-    part_signers(json["fact"], keys);
-    for (const policy::SignerFact& signer : statement->fact.signers) {
-      known.insert(signer.key.id);
-    }
-    ASSAY_ASSIGN(SharedPart part, make_shared_part(json));
+    ASSAY_ASSIGN(std::string text, part_text(*statement));
+    SharedPart part = part_of(std::move(text));
     if (slot != nullptr) {
       *slot = part;
     }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Most statements of a lineage have neither evidence nor a withdrawal. Their text is written member
+// by member: with a JSON value for each, a lineage of 10,000 spent half of its time on small pieces
+// of memory.
+#include "server/service/lineage/part_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/core/bytes.h"
+#include "schemas/core/jcs.h"
+#include "server/service/facts/case_parts.h"
+
+namespace assay::server {
+namespace {
+
+// An object or a list under way. Members must be added in ascending order of their names.
+class Writer {
+ public:
+  Writer(std::string& out, char open, char close) : out_(out), close_(close) { out_ += open; }
+  ~Writer() { out_ += close_; }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Begins the next member, or the next item.
+  std::string& member(std::string_view name) {
+    item() += '"';
+    out_ += name;
+    return out_ += "\":";
+  }
+  std::string& item() {
+    if (!std::exchange(first_, false)) {
+      out_ += ',';
+    }
+    return out_;
+  }
+
+ private:
+  std::string& out_;
+  char close_;
+  bool first_ = true;
+};
+
+void write(std::string& out, const std::vector<std::string>& texts) {
+  Writer list(out, '[', ']');
+  for (const std::string& text : texts) {
+    append_canonical(list.item(), text);
+  }
+}
+
+void write(std::string& out, const std::vector<policy::SignerFact>& signers) {
+  std::vector<std::pair<std::string, std::string>> short_forms;
+  short_forms.reserve(signers.size());
+  for (const policy::SignerFact& signer : signers) {
+    short_forms.emplace_back(signer.key.id.text(), to_rfc3339(signer.signed_at));
+  }
+  std::ranges::sort(short_forms);
+  Writer list(out, '[', ']');
+  for (const auto& [key, signed_at] : short_forms) {
+    Writer signer(list.item(), '{', '}');
+    append_canonical(signer.member("key"), key);
+    append_canonical(signer.member("signed_at"), signed_at);
+  }
+}
+
+void write(std::string& out, const policy::StatementFact& fact) {
+  Writer object(out, '{', '}');
+  append_canonical(object.member("accepted_at"), to_rfc3339(fact.accepted_at));
+  append_canonical(object.member("id"), fact.id.text());
+  object.member("log_index") += std::to_string(fact.log_index);
+  object.member("names") += "[]";
+  object.member("predicate") += "null";
+  append_canonical(object.member("predicate_type"), fact.predicate_type);
+  write(object.member("signers"), fact.signers);
+  append_canonical(object.member("stage"), fact.stage);
+}
+
+void write(std::string& out, const policy::LineageInput& input) {
+  Writer object(out, '{', '}');
+  if (!input.also.empty()) {
+    write(object.member("also"), input.also);
+  }
+  write(object.member("digests"), input.digests);
+  if (!input.name.empty()) {
+    append_canonical(object.member("name"), input.name);
+  }
+  append_canonical(object.member("role"), input.role);
+}
+
+void write(std::string& out, const policy::LineageSubject& subject) {
+  Writer object(out, '{', '}');
+  append_canonical(object.member("digest"), subject.digest);
+  write(object.member("names"), subject.names);
+}
+
+template <typename Item>
+void write_list(std::string& out, const std::vector<Item>& items) {
+  Writer list(out, '[', ']');
+  for (const Item& item : items) {
+    write(list.item(), item);
+  }
+}
+
+std::string plain_text(const policy::LineageStatement& statement) {
+  std::string out;
+  out.reserve(1024);
+  {
+    Writer object(out, '{', '}');
+    write(object.member("fact"), statement.fact);
+    if (!statement.inputs.empty()) {
+      write_list(object.member("inputs"), statement.inputs);
+    }
+    if (statement.licence) {
+      append_canonical(object.member("licence"), *statement.licence);
+    }
+    if (statement.manifest) {
+      object.member("manifest") += "true";
+    }
+    write_list(object.member("subjects"), statement.subjects);
+    if (!statement.together.empty()) {
+      write_list(object.member("together"), statement.together);
+    }
+    if (statement.unread) {
+      object.member("unread") += "true";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> part_text(const policy::LineageStatement& statement) {
+  const policy::StatementFact& fact = statement.fact;
+  if (fact.withdrawn || !fact.evidence.empty() || !fact.predicate.is_null() ||
+      !fact.names.empty()) {
+    Json json = policy::to_json(statement);
+    Json keys = Json::object();
+    part_signers(json["fact"], keys);
+    return canonical_json(json);
+  }
+  std::string text = plain_text(statement);
+  if (!is_utf8(text)) {
+    return fail(ErrorCode::kMalformedJson, "a statement of a lineage is not UTF-8");
+  }
+  return text;
+}
+
+}  // namespace assay::server
