@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 8785: JSON Canonicalization Scheme.
+#include "schemas/core/jcs.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
-#include "schemas/core/jcs.h"
 #include "schemas/core/json.h"
 
 namespace assay {

@@ -63,8 +63,9 @@ const std::vector<Change> kChanges = {
     [](auto& one) { one.fact.log_index = 0; },
     [](auto& one) { one.inputs = {{"dataset", "", {}, {}}}; },
     [](auto& one) {
-      one.inputs = {{"dataset", "Übung/😀", {"sha1:cc", "sha256:dd"}, {"https://x", "\u2028"}},
-                    {"code", "a", {}, {"b"}}};
+      one.inputs = {
+          {"dataset", "\u00dcbung/\U0001F600", {"sha1:cc", "sha256:dd"}, {"https://x", "\u2028"}},
+          {"code", "a", {}, {"b"}}};
     },
     [](auto& one) { one.manifest = true; },
     [](auto& one) { one.unread = true; },
@@ -75,7 +76,8 @@ const std::vector<Change> kChanges = {
     [](auto& one) { one.fact.predicate = {{"z", 1}, {"a", {1.5, nullptr}}}; },
     [](auto& one) { one.fact.withdrawn = policy::WithdrawnFact{"other", {}, {"b", "a"}, false}; },
     [](auto& one) {
-      one.fact.evidence.push_back({.key = KeyId(sha256(as_bytes("k"))), .type = "tdx", .accepted_at = {}});
+      one.fact.evidence.push_back(
+          {.key = KeyId(sha256(as_bytes("k"))), .type = "tdx", .accepted_at = {}});
     },
 };
 
