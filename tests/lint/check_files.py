@@ -117,6 +117,8 @@ def check(root):
         findings += _check_licence(root, path, text, lines)
         findings += _check_text(path, text, lines)
         findings += _check_sizes(path, text, lines)
+        if text.startswith("#!") and not os.access(root / path, os.X_OK):
+            findings.append(Finding(path, 1, "a file that begins with #! is executable (chmod +x)"))
         if path.endswith(".h") and not re.search(r"^(#pragma once|// multi-include: .+)$", text, re.M):
             findings.append(Finding(path, 1, "header without #pragma once (or // multi-include: why)"))
     return findings

@@ -332,6 +332,7 @@ class Files(Planted):
         self.plant("schemas/core/a_b1.cc", HEAD.split("\n")[0] + "\n\n#include \"schemas/core/a_b1.h\"\n")
         self.plant("schemas/b.h", HEAD + "// multi-include: one table, several uses\n")
         self.plant("deploy/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+        (self.root / "deploy/a.sh").chmod(0o755)
         self.plant("docs/a.md", "Gr\u00fc\u00dfe ~/x $HOME/home/x https://h/ro" "ot/\n")
         self.assert_clean(check_files.check)
 
@@ -345,7 +346,7 @@ class Files(Planted):
         self.finds("server/a.cc", "// a file\n" * 3, "a.cc:1: line 1 must be")
         self.finds("server/a.cc", HEAD.split("\n")[0] + "\n\nint x;\n", "a.cc:2: line 2 must")
         self.finds("gpu_hash/a.cl", "kernel\n", "a.cl:1: line 1 must be")
-        self.finds("deploy/a.sh", "#!/bin/sh\nset -e\n", "a.sh:1: line 1 (2 after #!)")
+        self.finds("deploy/a.sh", "#!/bin/sh\nset -e\n", "a.sh:1: line 1 (2 after #!)", "chmod +x")
         self.finds("deploy/a", "#!/bin/sh\nset -e\n", "a:1: line 1 (2 after #!)")
 
     def test_text(self):
