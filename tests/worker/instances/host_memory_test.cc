@@ -75,12 +75,13 @@ std::string of_nothing() {
   return text + "]}";
 }
 
-// A frame that is longer than the buffer of the socket: waits for its reader.
+// A frame that is longer than the buffer of the socket: waits for its reader, also at the end, so
+// that a small frame fits behind it.
 void send_whole(int socket, const std::string& frame) {
   const auto size = static_cast<std::uint32_t>(frame.size());
   const std::string whole = std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + frame;
+  pollfd ready{socket, POLLOUT, 0};
   for (std::string_view rest = whole; !rest.empty();) {
-    pollfd ready{socket, POLLOUT, 0};
     (void)::poll(&ready, 1, -1);
     const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent <= 0) {
@@ -88,6 +89,7 @@ void send_whole(int socket, const std::string& frame) {
     }
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
+  (void)::poll(&ready, 1, -1);
 }
 
 struct Outcome {

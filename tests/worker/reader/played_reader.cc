@@ -87,11 +87,12 @@ class SlowEngine final : public gpu_hash::Engine {
 class BrokenEngine final : public gpu_hash::Engine {
  public:
   BrokenEngine(std::unique_ptr<gpu_hash::Engine> engine, int at, std::string marker)
-      : engine_(std::move(engine)), left_(at), marker_(std::move(marker)) {}
+      : engine_(std::move(engine)), at_(at), marker_(std::move(marker)) {}
   [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return engine_->info(); }
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
       std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
-    if (--left_ == 0) {
+    const bool breaks = at_ > 0 ? ++calls_ == at_ : std::filesystem::exists(marker_ + kNow);
+    if (breaks && !std::filesystem::exists(marker_)) {
       mark(marker_);
       return fail(ErrorCode::kDeviceFailed, "the context is dead");
     }
@@ -100,7 +101,8 @@ class BrokenEngine final : public gpu_hash::Engine {
 
  private:
   std::unique_ptr<gpu_hash::Engine> engine_;
-  std::atomic<int> left_;
+  int at_;
+  std::atomic<int> calls_ = 0;
   std::string marker_;
 };
 

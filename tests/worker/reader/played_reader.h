@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,9 +32,13 @@ inline constexpr const char* kVariant = "variant";  // (ignored): right, by the 
 inline constexpr const char* kCompiles = "compiles";  // MILLISECONDS: its first pass is right, and
                                                       // begins so much later, as it says meanwhile
 inline constexpr const char* kBreaks = "breaks";      // N: the Nth call of its engine fails with
-                                                      // device-failed; the process lives on
+                                                      // device-failed; the process lives on. 0: the
+                                                      // first after PlayedReaders::break_now()
 inline constexpr const char* kSeveral = "several";    // (ignored): right, with several_devices()
 inline constexpr const char* kForeign = "foreign";    // (ignored): says that it is of another build
+
+// Ends the name of the file beside the marker that break_now() makes.
+inline constexpr const char* kNow = "-now";
 
 // Plays; the arguments are those after kPlay: way, argument, marker, id of the device. Where the
 // marker exists already, it plays right, so that the process after the first one does.
@@ -97,16 +102,19 @@ class PlayedReaders {
   ~PlayedReaders() {
     readers.reset();
     std::filesystem::remove(marker_);
+    std::filesystem::remove(now());
   }
   PlayedReaders(const PlayedReaders&) = delete;
   PlayedReaders& operator=(const PlayedReaders&) = delete;
   // True when a process has played what it should, and those after it are right.
   [[nodiscard]] bool is_played() const { return std::filesystem::exists(marker_); }
+  void break_now() const { std::ofstream file(now()); }
 
   News news;
   std::unique_ptr<Readers> readers;
 
  private:
+  [[nodiscard]] std::string now() const { return marker_ + kNow; }
   static int number() {
     static int last = 0;
     return ++last;
