@@ -13,6 +13,7 @@
 #include "attestation/tdx/pck_chain.h"
 #include "attestation/tdx/quote_platform.h"
 #include "attestation/tdx/verify.h"
+#include "schemas/core/sha.h"
 #include "tests/attestation/tdx/shared_vectors.h"
 
 namespace assay::attestation::tdx {
