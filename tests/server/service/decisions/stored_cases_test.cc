@@ -170,7 +170,7 @@ class StoredCases : public StageTest {
   void expect_read_back(const Decision& decision, const std::string& suffix) {
     ASSERT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump(1);
     const Json vector = vector_of(decision);
-    EXPECT_EQ(judged(vector).value(), vector["judged"]);
+    EXPECT_EQ(Json(judged(vector).value()), vector["judged"]);
     if (const char* const folder = std::getenv("ASSAY_WRITE_CASES")) {
       const std::string name = "format-" + std::to_string(kDecisionFormat) + "-evaluator-" +
                                std::to_string(kEvaluator) + suffix + ".json";
