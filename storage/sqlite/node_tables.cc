@@ -287,8 +287,8 @@ Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::st
   Query query = connection.query(Sql::kEnrolledOnPlatform);
   query.bind(platform).bind(now);
   ASSAY_ASSIGN(std::vector<NodeRow> nodes, all_nodes(connection, query));
-  for (const NodeRow& node : nodes) {
-    if (node.platform != platform) {
+  for (const NodeRow& node : nodes) {  // the index may be damaged
+    if (node.platform != platform || node.expires_at <= now || node.revoked || node.ended) {
       return misplaced(node.name);
     }
   }
