@@ -281,7 +281,11 @@ Result<std::vector<EvidenceRow>> load_due_evidence(Connection& connection, Times
                                                    std::size_t limit) {
   ASSAY_TRY(check_limit(limit));
   Query query = connection.query(Sql::kEvidenceDue);
-  return evidence_rows(connection, query.bind(now).bind(limit));
+  ASSAY_ASSIGN(auto rows, evidence_rows(connection, query.bind(now).bind(limit)));
+  const bool all_due = std::ranges::all_of(
+      rows, [now](const EvidenceRow& row) { return row.look_at && *row.look_at <= now; });
+  return all_due ? Result<std::vector<EvidenceRow>>(std::move(rows))
+                 : fail(ErrorCode::kDataLoss, "an index names evidence that is not due");
 }
 
 Result<std::vector<EvidenceRow>> load_stage_evidence(Connection& connection,
