@@ -9,7 +9,7 @@
 namespace assay {
 
 // Appends `text` between quotation marks, in the form of RFC 8785 section 3.2.2.2. The caller must
-// pass valid UTF-8, and must write members in the order of section 3.2.3.
+// write members in the order of section 3.2.3, and must check that the text is UTF-8.
 void append_canonical(std::string& out, std::string_view text);
 
 }  // namespace assay
