@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long-file: all checks share the planted folder, and each has a case that it must find
 """Plants one error for each rule of the lint and expects the check to name it."""
 
 import json
