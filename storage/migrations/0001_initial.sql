@@ -15,8 +15,8 @@ CREATE TABLE documents (
   seal BLOB NOT NULL  -- of id and media type
 ) STRICT;
 
--- Of each row that is read for an answer: HMAC-SHA256 over its columns and those of its lists, under
--- a key that the log's signing key gives (storage/sqlite/seals.h). kind: enum Sealed.
+-- Of each row that is read for an answer: half of an HMAC-SHA256 over its columns and those of its
+-- lists, under a key that the log's signing key gives (storage/sqlite/seals.h). kind: enum Sealed.
 CREATE TABLE seals (
   kind INTEGER NOT NULL,
   name TEXT NOT NULL,
@@ -50,12 +50,12 @@ CREATE TABLE log_subjects (
   PRIMARY KEY (subject, idx)
 ) STRICT, WITHOUT ROWID;
 
--- Digests of leaves and complete subtrees in the order in which appending completes them: leaf,
--- then each subtree that it completes, smallest first. Position of subtree `index` of height
--- `level`: 2 * e - popcount(e) + level with e = (index + 1) * 2^level - 1, its last leaf.
+-- Of each leaf its digest (32 bytes), then those of the complete subtrees that end with it, smallest
+-- first. That of subtree `index` of height `level` begins at 32 * level in the row of its last leaf,
+-- (index + 1) * 2^level - 1.
 CREATE TABLE log_nodes (
-  position INTEGER PRIMARY KEY,
-  hash BLOB NOT NULL CHECK (length(hash) = 32)
+  leaf INTEGER PRIMARY KEY,
+  hashes BLOB NOT NULL CHECK (length(hashes) >= 32 AND length(hashes) % 32 = 0)
 ) STRICT;
 
 CREATE TABLE log_checkpoint (
@@ -262,7 +262,7 @@ CREATE TABLE decisions (
   envelope BLOB NOT NULL REFERENCES documents (id),
   allowed INTEGER NOT NULL CHECK (allowed IN (0, 1)),
   point TEXT NOT NULL,
-  name_space TEXT NOT NULL,
+  name_space INTEGER NOT NULL REFERENCES texts (number),
   time INTEGER NOT NULL,
   time_high INTEGER NOT NULL
 ) STRICT;

@@ -6,6 +6,7 @@
 
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
+#include "storage/sqlite/uuid.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -35,30 +36,17 @@ Status insert_texts(Connection& connection, Sql sql, LeafIndex index,
   return {};
 }
 
-constexpr std::size_t kUuidBytes = 16;
-
-std::string uuid_of(ByteView bytes) {
-  std::string text = hex_encode(bytes);
-  for (const std::size_t dash : {20U, 16U, 12U, 8U}) {
-    text.insert(dash, "-");
-  }
-  return text;
-}
-
 // A UUID is kept as its bytes, in less than half of the room.
 Query& bind_id(Query& query, const std::string& id) {
-  std::string digits = id;
-  std::erase(digits, '-');
-  const auto bytes = hex_decode(digits);
-  const bool is_uuid = bytes && bytes->size() == kUuidBytes && uuid_of(*bytes) == id;
-  return is_uuid ? query.bind(ByteView(*bytes)) : query.bind(std::string_view(id));
+  const auto bytes = uuid_bytes(id);
+  return bytes ? query.bind(ByteView(*bytes)) : query.bind(std::string_view(id));
 }
 
 // What bind_id() wrote.
 std::string id_in(const Query& query, int column) {
   const ByteView view = query.view(column);
   const bool is_uuid = query.type(column) == SQLITE_BLOB && view.size() == kUuidBytes;
-  return is_uuid ? uuid_of(view) : query.text(column);
+  return is_uuid ? uuid_text(view) : query.text(column);
 }
 
 Result<std::optional<LeafIndex>> find_index(Connection& connection, const std::string& id) {
@@ -111,7 +99,8 @@ Result<DecisionRow> read_row(Connection& connection, LeafIndex index, SealedRow&
 Status seal_row(Connection& connection, const DecisionRow& row) {
   SealedRow sealed(Sealed::kDecision, seal_name(row.log_index));
   ASSAY_ASSIGN(const DecisionRow written, read_row(connection, row.log_index, sealed));
-  if (written.id != row.id || written.subjects != row.subjects || written.reasons != row.reasons) {
+  if (written.id != row.id || written.name_space != row.name_space ||
+      written.subjects != row.subjects || written.reasons != row.reasons) {
     return fail(ErrorCode::kDataLoss, "a decision does not read back as it was written");
   }
   return sealed.keep(connection);
@@ -168,6 +157,7 @@ namespace {
 Status write_decision(Connection& connection, const DecisionRow& row, std::int64_t before) {
   ASSAY_ASSIGN(const std::int64_t time_high,
                note_time(connection, kDecisions, before, row.evaluated_at));
+  ASSAY_TRY(connection.query(Sql::kTextPut).bind(row.name_space).run());
   Query insert = connection.query(Sql::kDecisionInsert);
   ASSAY_TRY(bind_id(insert.bind(row.log_index), row.id)
                 .bind(row.envelope)

@@ -14,12 +14,23 @@ namespace assay::storage::sqlite {
 namespace {
 
 constexpr HashAlgorithm kHash = HashAlgorithm::kSha256;
+constexpr std::size_t kHashSize = 32;
 
 std::unexpected<Error> row_missing() {
   return fail(ErrorCode::kDataLoss, "a row of the log is missing");
 }
 
-Result<std::uint64_t> nodes_in_table(Connection& connection) {
+Bytes joined(const std::vector<Digest>& digests) {
+  Bytes bytes;
+  bytes.reserve(digests.size() * kHashSize);
+  for (const Digest& digest : digests) {
+    bytes.insert(bytes.end(), digest.bytes().begin(), digest.bytes().end());
+  }
+  return bytes;
+}
+
+// Of how many leaves the table has the digests.
+Result<TreeSize> leaves_in_table(Connection& connection) {
   Query last = connection.query(Sql::kNodeLast);
   ASSAY_TRY(last.next());
   return last.is_null(0) ? 0 : last.count(0) + 1;
@@ -82,15 +93,6 @@ Result<Digest> root_through(Connection& connection, LeafRange whole, LeafRange p
 
 }  // namespace
 
-std::uint64_t node_count(TreeSize size) {
-  return 2 * size - static_cast<unsigned>(std::popcount(size));
-}
-
-std::uint64_t node_position(unsigned level, std::uint64_t index) {
-  const std::uint64_t last_leaf = ((index + 1) << level) - 1;
-  return node_count(last_leaf) + level;
-}
-
 std::vector<Digest> LogFrontier::append(const Digest& leaf) {
   std::vector<Digest> completed = {leaf};
   for (TreeSize merged = size_; (merged & 1U) != 0; merged >>= 1) {
@@ -126,10 +128,11 @@ Status store_checkpoint(Connection& connection, const LogState& state) {
 
 Result<LogTail> load_tail(Connection& connection) {
   ASSAY_ASSIGN(const auto records, records_in_table(connection));
-  ASSAY_ASSIGN(const std::uint64_t nodes, nodes_in_table(connection));
+  ASSAY_ASSIGN(const TreeSize leaves, leaves_in_table(connection));
   const TreeSize size = records.first;
-  if (nodes != node_count(size)) {
-    return fail(ErrorCode::kDataLoss, "the log has another number of digests than of records");
+  if (leaves != size) {
+    return fail(ErrorCode::kDataLoss,
+                "the log has digests of another number of leaves than of records");
   }
   std::vector<Digest> peaks;
   for (const LeafRange& part : complete_subtrees({0, size})) {
@@ -140,12 +143,9 @@ Result<LogTail> load_tail(Connection& connection) {
 }
 
 Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView bytes) {
-  std::uint64_t position = node_count(frontier.size());
-  for (const Digest& digest : frontier.append(merkle_leaf(kHash, bytes))) {
-    ASSAY_TRY(connection.query(Sql::kNodeInsert).bind(position).bind(digest).run());
-    ++position;
-  }
-  return {};
+  const LeafIndex leaf = frontier.size();
+  const Bytes hashes = joined(frontier.append(merkle_leaf(kHash, bytes)));
+  return connection.query(Sql::kNodeInsert).bind(leaf).bind_borrowed(hashes).run();
 }
 
 Result<LeafIndex> append_record(Connection& connection, LogTail& tail, const LogRecord& record) {
@@ -173,8 +173,9 @@ Result<Bytes> load_record(Connection& connection, LeafIndex index) {
 }
 
 Result<Digest> load_node(Connection& connection, unsigned level, std::uint64_t index) {
+  const LeafIndex completed_by = ((index + 1) << level) - 1;
   Query query = connection.query(Sql::kNodeGet);
-  ASSAY_ASSIGN(const bool found, query.bind(node_position(level, index)).next());
+  ASSAY_ASSIGN(const bool found, query.bind(completed_by).bind(level * kHashSize).next());
   if (!found) {
     return row_missing();
   }
@@ -247,24 +248,18 @@ Status check_log(Connection& connection, const LogState& state) {
   LogFrontier frontier;
   Query records = connection.query(Sql::kRecordScan);
   Query nodes = connection.query(Sql::kNodeScan);
-  std::uint64_t position = 0;
   for (; frontier.size() < state.size; /* append */) {
+    const LeafIndex leaf = frontier.size();
     ASSAY_ASSIGN(const bool record, records.next());
-    if (!record || records.count(0) != frontier.size()) {
+    ASSAY_ASSIGN(const bool node, nodes.next());
+    if (!record || !node || records.count(0) != leaf || nodes.count(0) != leaf) {
       return row_missing();
     }
-    const std::string where = "log record " + std::to_string(frontier.size());
     // What cannot be unpacked has the digest of nothing.
     const Bytes bytes = unpack(records.integer(2), records.view(1)).value_or(Bytes());
-    for (const Digest& digest : frontier.append(merkle_leaf(kHash, bytes))) {
-      ASSAY_ASSIGN(const bool node, nodes.next());
-      if (!node || nodes.count(0) != position++) {
-        return row_missing();
-      }
-      ASSAY_ASSIGN(const Digest stored, nodes.digest(1));
-      if (stored != digest) {
-        return fail(ErrorCode::kDataLoss, where + " or a digest that it completes was altered");
-      }
+    if (!std::ranges::equal(nodes.view(1), joined(frontier.append(merkle_leaf(kHash, bytes))))) {
+      return fail(ErrorCode::kDataLoss, "log record " + std::to_string(leaf) +
+                                            " or a digest that it completes was altered");
     }
   }
   ASSAY_ASSIGN(const bool more_records, records.next());

@@ -16,12 +16,6 @@
 
 namespace assay::storage::sqlite {
 
-// Returns the position, among all stored digests, of the digest of the complete subtree number
-// `index` of height `level` (table log_nodes in 0001_initial.sql).
-[[nodiscard]] std::uint64_t node_position(unsigned level, std::uint64_t index);
-// Returns the number of digests stored for a log of `size` leaves.
-[[nodiscard]] std::uint64_t node_count(TreeSize size);
-
 // The digests at the right edge of the tree, which are all that appending needs. A plain value, so
 // a caller undoes appends by going back to an earlier copy.
 class LogFrontier {
@@ -68,7 +62,8 @@ struct LogTail {
 // data-loss when the bytes do not have the digest of their leaf.
 [[nodiscard]] Result<Bytes> load_record(Connection& connection, LeafIndex index);
 
-// Return the digest of a complete subtree, and of any non-empty run of stored leaves.
+// Return the digest of the complete subtree number `index` of height `level`, and of any non-empty
+// run of stored leaves.
 [[nodiscard]] Result<Digest> load_node(Connection& connection, unsigned level, std::uint64_t index);
 [[nodiscard]] Result<Digest> load_range(Connection& connection, LeafRange range);
 [[nodiscard]] Result<std::vector<Digest>> load_ranges(Connection& connection,

@@ -1,47 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/packed.h"
 
-#include <algorithm>
-#include <limits>
 #include <optional>
-#include <span>
+#include <string>
 #include <utility>
 
 #include <zlib.h>
 
+#include "storage/sqlite/set_apart.h"
+
 namespace assay::storage::sqlite {
 namespace {
 
-// The dictionary of kDeflated and kEnvelope: never change it. zlib finds what is near its end with
-// fewer bits.
+// The dictionary of kDeflated and kEnvelope, with the marks of set_apart.h and of this file: never
+// change it. zlib finds what is near its end with fewer bits.
 constexpr std::string_view kDictionary =
-    R"("valid_until":"2026-01-01T00:00:00.000Z","warnings":[]},"operation":"UPDATE","serve","bind",)"
-    R"("node":"gpu-","ancestor-unknown","image-not-allowed","mount-writable","node-not-enrolled",)"
-    R"("predicate-mismatch","reference-unbound","report-missing","report-stale","role-not-granted",)"
-    R"("signers-insufficient","stage-missing","statement-missing","statement-stale",)"
-    R"("tcb-not-accepted","volume-unaccounted","manifest-missing","no-matching-policy",)"
-    R"("release-missing","stage-evidence-missing","key-revoked","condition-undecided",)"
-    R"({"actor":"admission","detail":{"decision_id":"0199","namespace":"default","node":"gpu-",)"
-    R"("point":"create","reasons":["manifest-missing"],"verdict":"deny"},"documents":["sha256:)"
-    R"(","sha256:"],"subject":["assay-tree-v1-sha256:"],"time":"2026-)"
-    R"("},"type":"decision.made","v":1}"reasons":[],"verdict":"allow"},"documents":["sha256:)"
-    R"({"dry_run":false,"epochs":{"policy":1,"revocation":0,"trust":1},"evaluated_at":"2026-)"
-    R"(.000Z","evaluator":7,"facts":"sha256:","format":3,"id":"0199-7","models":[{"artifact":)"
-    R"("assay-tree-v1-sha256:","name":"acme/"}],"point":"create","replay_digest":"sha256:)"
-    R"(","request":{"kind":"Pod","name":"","namespace":"default","operation":"CREATE","principal":)"
-    R"("cluster","uid":"-4-8","user":"system:serviceaccount:kube-system:replicaset-controller",)"
-    R"("via":"admission-validate"},"results":"sha256:","tree_size":1,"verdict":{"allowed":false,)"
-    R"("reasons":["manifest-missing"],"warnings":[]}}"verdict":{"allowed":true,"reasons":[],)"
-    R"("warnings":[]}}","payloadType":"application/vnd.assay.decision+json","signatures":[{"keyid":)"
-    R"("","sig":"=="}]})";
+    R"("ancestor-unknown","image-not-allowed","mount-writable","node-not-enrolled",)"
+    R"("predicate-mismatch","report-missing","report-stale","role-not-granted",)"
+    R"("signers-insufficient","stage-missing","statement-stale","tcb-not-accepted",)"
+    R"("no-matching-policy","release-missing","stage-evidence-missing","key-revoked",)"
+    R"("condition-undecided","manifest-missing","node":"gpu-","point":"serve","point":"bind",)"
+    R"("operation":"UPDATE","valid_until":"2026-01-01T00:00:00.000Z","warnings":[]},)"
+    R"("point":"create","reasons":[],"verdict":"allow"},"documents":["{"actor":"admission",)"
+    R"("detail":{"decision_id":")"
+    "\x02"
+    R"(","namespace":"default","point":"create","reasons":["statement-missing",)"
+    R"("reference-unbound","volume-unaccounted"],"verdict":"deny"},"documents":["sha256:)"
+    "\x01"
+    R"(","sha256:)"
+    "\x01"
+    R"("],"subject":["assay-tree-v1-sha256:)"
+    "\x01"
+    R"("],"time":"2026-12-01T00:00:00.000Z","type":"decision.made","v":1}"tree_size":1,)"
+    R"("verdict":{"allowed":false,"reasons":["reference-unbound","volume-unaccounted"],)"
+    R"("warnings":[]}})"
+    "\x04"
+    R"(","payloadType":{"dry_run":false,"epochs":{"policy":1,"revocation":0,"trust":1},)"
+    R"("evaluated_at":"2026-12-01T00:00:00.000Z","evaluator":9,"facts":"sha256:)"
+    "\x01"
+    R"(","format":3,"id":")"
+    "\x02"
+    R"(","models":[{"artifact":"assay-tree-v1-sha256:)"
+    "\x01"
+    R"(","name":"default/","reference":"assay:"}],"point":"create","replay_digest":"sha256:)"
+    "\x01"
+    R"(","request":{"kind":"Pod","name":"server-0","namespace":"default",)"
+    R"("operation":"CREATE","principal":"cluster","uid":")"
+    "\x02"
+    R"(","user":"system:serviceaccount:kube-system:replicaset-controller",)"
+    R"("via":"admission-validate"},"results":"sha256:)"
+    "\x01"
+    R"(","tree_size":1,"verdict":{"allowed":true,"reasons":[],"warnings":[]}})"
+    "\x04"
+    R"(","payloadType":"application/vnd.assay.decision+json","signatures":[{"keyid":")"
+    "\x01"
+    R"(","sig":")"
+    "\x03"
+    R"("}]})";
 
 constexpr std::string_view kEnvelopeBegins = R"({"payload":")";
 constexpr int kWindowBits = -13;  // raw deflate (no header of its own) over 8 KiB
 constexpr int kMemoryLevel = 6;
 constexpr int kLevel = 6;
-constexpr unsigned kDigitBits = 7;
-constexpr unsigned kMoreDigits = 0x80;
-constexpr unsigned kMaxDigits = 3;  // of a number below 2^21
+// Between the payload of an envelope and what follows it.
+constexpr char kPayloadEnds = '\x04';
 
 unsigned char* bytes_of(ByteView view) {
   return const_cast<unsigned char*>(view.data());  // zlib 1.2 writes to neither
@@ -93,8 +115,13 @@ std::optional<Bytes> deflated(ByteView bytes) {
   return deflater.deflate_whole(bytes);
 }
 
-// Nothing for anything but one whole stream of at most kMaxPackedBytes.
-std::optional<Bytes> inflated(ByteView bytes) {
+struct Inflated {
+  Bytes bytes;
+  ByteView rest;  // what follows the stream
+};
+
+// Nothing for what does not begin with a whole stream of at most kMaxPackedBytes.
+std::optional<Inflated> inflated(ByteView bytes) {
   z_stream stream{};
   if (bytes.size() > kMaxPackedBytes || inflateInit2(&stream, kWindowBits) != Z_OK) {
     return std::nullopt;
@@ -104,89 +131,62 @@ std::optional<Bytes> inflated(ByteView bytes) {
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = out.data();
   stream.avail_out = static_cast<uInt>(out.size());
-  const bool done = set_dictionary(stream, inflateSetDictionary) &&
-                    inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0;
+  const bool done =
+      set_dictionary(stream, inflateSetDictionary) && inflate(&stream, Z_FINISH) == Z_STREAM_END;
   out.resize(stream.total_out);
+  const ByteView rest = bytes.last(stream.avail_in);
   inflateEnd(&stream);
-  return done ? std::optional(std::move(out)) : std::nullopt;
+  return done ? std::optional(Inflated{std::move(out), rest}) : std::nullopt;
 }
 
-void append(Bytes& out, ByteView bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
-
-Bytes joined(ByteView a, ByteView b) {
-  Bytes out;
-  out.reserve(a.size() + b.size());
-  append(out, a);
-  append(out, b);
-  return out;
+// The text deflated, then its binary values.
+std::optional<Bytes> packed_text(ByteView bytes) {
+  const auto parts = set_apart(as_text(bytes));
+  auto column = parts ? deflated(as_bytes(parts->text)) : std::nullopt;
+  if (column) {
+    column->insert(column->end(), parts->values.begin(), parts->values.end());
+  }
+  return column;
 }
 
-// An envelope without the base64 of its payload.
-struct Opened {
-  Bytes payload;
-  ByteView rest;  // from the quotation mark after the payload on
-};
+std::optional<std::string> unpacked_text(ByteView column) {
+  const auto parts = inflated(column);
+  return parts ? put_back(as_text(parts->bytes), parts->rest) : std::nullopt;
+}
 
-// Nothing for what joining the parts again would not give back.
-std::optional<Opened> opened(ByteView bytes) {
-  const std::string_view text = as_text(bytes);
-  if (!text.starts_with(kEnvelopeBegins)) {
+// The payload as it is, a mark, and what follows the payload. Nothing for what could not be joined
+// again.
+std::optional<std::string> opened(std::string_view envelope) {
+  if (!envelope.starts_with(kEnvelopeBegins) || envelope.contains(kPayloadEnds)) {
     return std::nullopt;
   }
-  const std::size_t end = text.find('"', kEnvelopeBegins.size());
-  if (end == std::string_view::npos) {
+  const std::string_view after = envelope.substr(kEnvelopeBegins.size());
+  const std::size_t end = after.find('"');
+  const auto payload =
+      end == after.npos ? Result<Bytes>(Bytes()) : base64_decode(after.substr(0, end));
+  if (end == after.npos || !payload || as_text(*payload).contains(kPayloadEnds)) {
     return std::nullopt;
   }
-  const std::string_view encoded =
-      text.substr(kEnvelopeBegins.size(), end - kEnvelopeBegins.size());
-  auto payload = base64_decode(encoded);
-  if (!payload || base64_encode(*payload) != encoded) {
+  return std::string(as_text(*payload)) + kPayloadEnds + std::string(after.substr(end));
+}
+
+std::optional<std::string> closed(std::string_view opened) {
+  const std::size_t end = opened.find(kPayloadEnds);
+  if (end == opened.npos) {
     return std::nullopt;
   }
-  return Opened{*std::move(payload), bytes.subspan(end)};
-}
-
-Bytes digits_of(std::size_t number) {
-  Bytes digits;
-  for (; number >= kMoreDigits; number >>= kDigitBits) {
-    digits.push_back(static_cast<std::uint8_t>((number & (kMoreDigits - 1)) | kMoreDigits));
-  }
-  digits.push_back(static_cast<std::uint8_t>(number));
-  return digits;
-}
-
-// Takes the number off the front.
-std::optional<std::size_t> take_number(ByteView& bytes) {
-  std::size_t number = 0;
-  for (unsigned digit = 0; digit < kMaxDigits && !bytes.empty(); ++digit) {
-    const std::size_t value = bytes.front();
-    bytes = bytes.subspan(1);
-    number |= (value & (kMoreDigits - 1)) << (digit * kDigitBits);
-    if (value < kMoreDigits) {
-      return number;
-    }
-  }
-  return std::nullopt;
+  return std::string(kEnvelopeBegins) + base64_encode(as_bytes(opened.substr(0, end))) +
+         std::string(opened.substr(end + 1));
 }
 
 std::optional<Bytes> packed_envelope(ByteView bytes) {
-  const auto parts = opened(bytes);
-  const auto stream = parts ? deflated(joined(parts->payload, parts->rest)) : std::nullopt;
-  return stream ? std::optional(joined(digits_of(parts->payload.size()), *stream)) : std::nullopt;
+  const auto text = opened(as_text(bytes));
+  return text ? packed_text(as_bytes(*text)) : std::nullopt;
 }
 
-std::optional<Bytes> unpacked_envelope(ByteView column) {
-  const auto length = take_number(column);
-  const auto both = length ? inflated(column) : std::nullopt;
-  if (!both || *length > both->size()) {
-    return std::nullopt;
-  }
-  const ByteView parts(*both);
-  Bytes out;
-  append(out, as_bytes(kEnvelopeBegins));
-  append(out, as_bytes(base64_encode(parts.first(*length))));
-  append(out, parts.subspan(*length));
-  return out;
+std::optional<std::string> unpacked_envelope(ByteView column) {
+  const auto text = unpacked_text(column);
+  return text ? closed(*text) : std::nullopt;
 }
 
 Packed packed_or_plain(ByteView bytes, PackedForm form, std::optional<Bytes> (*packed)(ByteView)) {
@@ -201,20 +201,21 @@ Packed pack_document(ByteView bytes) {
 }
 
 Packed pack_record(ByteView bytes) {
-  return packed_or_plain(bytes, PackedForm::kDeflated, deflated);
+  return packed_or_plain(bytes, PackedForm::kDeflated, packed_text);
 }
 
 Result<Bytes> unpack(std::int64_t form, ByteView column) {
-  std::optional<Bytes> bytes;
   if (form == std::to_underlying(PackedForm::kPlain)) {
-    bytes = Bytes(column.begin(), column.end());
-  } else if (form == std::to_underlying(PackedForm::kDeflated)) {
-    bytes = inflated(column);
-  } else if (form == std::to_underlying(PackedForm::kEnvelope)) {
-    bytes = unpacked_envelope(column);
+    return Bytes(column.begin(), column.end());
   }
-  return bytes ? Result<Bytes>(*std::move(bytes))
-               : Result<Bytes>(fail(ErrorCode::kDataLoss, "stored bytes cannot be unpacked"));
+  std::optional<std::string> text;
+  if (form == std::to_underlying(PackedForm::kDeflated)) {
+    text = unpacked_text(column);
+  } else if (form == std::to_underlying(PackedForm::kEnvelope)) {
+    text = unpacked_envelope(column);
+  }
+  return text ? Result<Bytes>(to_bytes(*text))
+              : Result<Bytes>(fail(ErrorCode::kDataLoss, "stored bytes cannot be unpacked"));
 }
 
 }  // namespace assay::storage::sqlite

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the bytes of documents and log records lie in their columns: as they are, or deflated (RFC
-// 1951) with a dictionary of what records and envelopes of decisions have in common. A decision is
-// stored for each pod that is admitted, and hardly differs from the one before. What is unpacked is
-// compared with its digest by whoever reads it, so a damaged column shows as it does without this.
+// How the bytes of documents and log records lie in their columns: as they are, or their text
+// deflated (RFC 1951) with a dictionary of what records and envelopes of decisions have in common,
+// and behind it the digests, UUIDs and signatures of the text as bytes
+// (storage/sqlite/set_apart.h). A decision is stored for each pod that is admitted, and hardly
+// differs from the one before. What is unpacked is compared with its digest by whoever reads it, so
+// a damaged column shows as it does without this.
 #pragma once
 
 #include <string_view>
@@ -17,8 +19,7 @@ namespace assay::storage::sqlite {
 enum class PackedForm : std::uint8_t {
   kPlain = 0,
   kDeflated = 1,
-  // An envelope (DSSE) as this project writes it: how many bytes its payload has, as a number of
-  // base 128, least digits first; then, deflated, the payload itself and what follows it.
+  // An envelope (DSSE) as this project writes it, its payload without base64.
   kEnvelope = 2,
 };
 

@@ -2,7 +2,6 @@
 #include "storage/sqlite/remake.h"
 
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -69,10 +68,10 @@ Result<std::uint64_t> drop_damaged_of(Connection& connection, Sealed kind) {
 Status drop_damaged_with_lists(Connection& connection, Sealed kind) {
   ASSAY_ASSIGN(const std::vector<std::string> damaged, damaged_names(connection, kind));
   for (const std::string& name : damaged) {
-    const std::uint64_t index = std::strtoull(name.c_str(), nullptr, 16);
+    const auto index = seal_number(name);
     for (const ListOf& list : kLists) {
-      if (list.kind == kind && seal_name(index) == name) {
-        ASSAY_TRY(connection.query(list.drop).bind(static_cast<std::int64_t>(index)).run());
+      if (list.kind == kind && index) {
+        ASSAY_TRY(connection.query(list.drop).bind(*index).run());
       }
     }
     ASSAY_TRY(drop_sealed(connection, kind, name));

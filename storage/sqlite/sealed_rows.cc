@@ -2,7 +2,6 @@
 #include "storage/sqlite/sealed_rows.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "storage/sqlite/decision_tables.h"
@@ -23,10 +22,10 @@ struct Table {
 
 // By Sealed.
 constexpr std::array<Table, kAllSealed.size()> kTables = {{
-    {"statements", "printf('%016x', log_index)"},
-    {"decisions", "printf('%016x', log_index)"},
+    {"statements", "printf('%x%x', length(printf('%x', log_index)), log_index)"},
+    {"decisions", "printf('%x%x', length(printf('%x', log_index)), log_index)"},
     {"nodes", "name"},
-    {"jobs", "printf('%016x', seq)"},
+    {"jobs", "printf('%x%x', length(printf('%x', seq)), seq)"},
     {"challenges", "lower(hex(nonce))"},
     {"outlines", "artifact"},
     {"pods", "cluster || char(31) || uid"},
@@ -50,8 +49,11 @@ Status status_of(const Result<T>& result) {
   return result ? Status() : std::unexpected(result.error());
 }
 
-std::uint64_t number_of(const std::string& name) {
-  return std::strtoull(name.c_str(), nullptr, 16);
+template <typename Number, typename Row>
+Status read_numbered(Connection& connection, const std::string& name,
+                     Result<Row> (*load)(Connection&, Number)) {
+  const auto number = seal_number(name);
+  return number ? status_of(load(connection, static_cast<Number>(*number))) : odd_name();
 }
 
 Status read_pod(Connection& connection, const std::vector<std::string>& columns) {
@@ -102,13 +104,13 @@ const char* table_of(Sealed kind) { return table(kind).name; }
 Status read_sealed(Connection& connection, Sealed kind, const std::string& name) {
   switch (kind) {
     case Sealed::kStatement:
-      return status_of(load_statement_at(connection, number_of(name)));
+      return read_numbered(connection, name, load_statement_at);
     case Sealed::kDecision:
-      return status_of(load_decision_at(connection, number_of(name)));
+      return read_numbered(connection, name, load_decision_at);
     case Sealed::kNode:
       return status_of(load_node(connection, name));
     case Sealed::kJob:
-      return status_of(load_job_at(connection, static_cast<std::int64_t>(number_of(name))));
+      return read_numbered(connection, name, load_job_at);
     case Sealed::kChallenge:
       return read_challenge(connection, name);
     case Sealed::kOutline:

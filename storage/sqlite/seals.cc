@@ -4,6 +4,8 @@
 #include "storage/sqlite/seals.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <utility>
 
 #include "schemas/core/hmac.h"
@@ -31,6 +33,12 @@ std::unexpected<Error> changed(std::string_view row) {
               std::string(row));
 }
 
+std::string hex_digits(std::uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), number, 16);
+  return {digits.begin(), end.ptr};
+}
+
 Bytes padded(ByteView key, std::uint8_t pad) {
   Bytes block(kBlock, pad);
   for (std::size_t i = 0; i < key.size() && i < kBlock; ++i) {
@@ -50,9 +58,14 @@ std::string_view name(Sealed kind) {
 }
 
 std::string seal_name(std::uint64_t number) {
-  Bytes bytes;
-  append_number(bytes, number);
-  return hex_encode(bytes);
+  const std::string digits = hex_digits(number);
+  return hex_digits(digits.size()) + digits;
+}
+
+std::optional<std::uint64_t> seal_number(const std::string& name) {
+  const std::string digits = name.empty() ? name : name.substr(1);
+  const std::uint64_t number = std::strtoull(digits.c_str(), nullptr, 16);
+  return seal_name(number) == name ? std::optional(number) : std::nullopt;
 }
 
 std::string seal_name(std::initializer_list<std::string_view> columns) {
@@ -111,12 +124,15 @@ Status hand_over_seals(Connection& connection, ByteView key, const Signer& next)
   return connection.query(Sql::kSealKeyPut).bind(next.key_id()).bind(wrapped).bind(tag).run();
 }
 
-Digest seal_of(const Connection& connection, ByteView message) {
+Seal seal_of(const Connection& connection, ByteView message) {
   const ByteView key = connection.seal_key();
   const Bytes inner_key = padded(key, 0x36);
   const Bytes outer_key = padded(key, 0x5c);
   const Digest inner = sha(HashAlgorithm::kSha256, {inner_key, message});
-  return sha(HashAlgorithm::kSha256, {outer_key, inner.bytes()});
+  const Digest outer = sha(HashAlgorithm::kSha256, {outer_key, inner.bytes()});
+  Seal seal{};
+  std::ranges::copy(outer.bytes().first(seal.size()), seal.begin());
+  return seal;
 }
 
 SealedRow::SealedRow(Sealed kind, std::string name) : kind_(kind), name_(std::move(name)) {
@@ -138,7 +154,7 @@ void SealedRow::add(const Query& query) {
   }
 }
 
-Digest SealedRow::mac(const Connection& connection) const { return seal_of(connection, message_); }
+Seal SealedRow::mac(const Connection& connection) const { return seal_of(connection, message_); }
 
 Status SealedRow::keep(Connection& connection) const {
   return connection.query(Sql::kSealPut)
@@ -153,8 +169,7 @@ Status SealedRow::check(Connection& connection) const {
   ASSAY_ASSIGN(const bool found,
                query.bind(std::to_underlying(kind_)).bind(std::string_view(name_)).next());
   if (found) {
-    ASSAY_ASSIGN(const Digest kept, query.digest(0));
-    if (kept == mac(connection)) {
+    if (std::ranges::equal(query.view(0), mac(connection))) {
       return {};
     }
   }
@@ -178,7 +193,7 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
 }
 
 // No message of a sealed row begins like this: those begin with their kind, a small number.
-Digest row_tag(const Connection& connection, std::string_view table, RowColumns columns) {
+Seal row_tag(const Connection& connection, std::string_view table, RowColumns columns) {
   Bytes message = {0xff};
   append_bytes(message, as_bytes(table));
   for (const std::string_view column : columns) {
@@ -189,14 +204,14 @@ Digest row_tag(const Connection& connection, std::string_view table, RowColumns 
 
 Status check_row_tag(const Connection& connection, std::string_view table, RowColumns columns,
                      ByteView tag) {
-  const Digest right = row_tag(connection, table, columns);
-  return std::ranges::equal(right.bytes(), tag) ? Status() : changed(table);
+  const Seal right = row_tag(connection, table, columns);
+  return std::ranges::equal(right, tag) ? Status() : changed(table);
 }
 
 namespace {
 
 // No other message begins like this.
-Digest tag_of(const Connection& connection, const LastWrite& last) {
+Seal tag_of(const Connection& connection, const LastWrite& last) {
   return seal_of(connection,
                  as_bytes("last-write:" + std::to_string(last.time.time_since_epoch().count()) +
                           ":" + std::to_string(last.wall.time_since_epoch().count())));
@@ -205,7 +220,7 @@ Digest tag_of(const Connection& connection, const LastWrite& last) {
 }  // namespace
 
 Status store_last_write(Connection& connection, const LastWrite& last) {
-  const Digest tag = tag_of(connection, last);
+  const Seal tag = tag_of(connection, last);
   return connection.query(Sql::kLastWritePut).bind(last.time).bind(last.wall).bind(tag).run();
 }
 
@@ -216,9 +231,9 @@ Result<std::optional<LastWrite>> load_last_write(Connection& connection) {
     return std::nullopt;
   }
   const LastWrite last{query.time(0), query.time(1)};
-  const Digest tag = tag_of(connection, last);
+  const Seal tag = tag_of(connection, last);
   const Bytes stored = query.bytes(2);
-  return std::ranges::equal(stored, tag.bytes()) ? std::optional(last) : std::nullopt;
+  return std::ranges::equal(stored, tag) ? std::optional(last) : std::nullopt;
 }
 
 }  // namespace assay::storage::sqlite

@@ -42,9 +42,14 @@ inline constexpr std::array kAllSealed = {
     Sealed::kNewestReport, Sealed::kReportGroup};
 [[nodiscard]] std::string_view name(Sealed kind);
 
-// Returns the name of a seal whose row has a log index or another number as its key. Such names
-// sort in the order of the numbers.
+// The first half of an HMAC-SHA256: RFC 2104 section 5 asks for no less.
+using Seal = std::array<std::uint8_t, 16>;
+
+// Returns the name of a seal whose row has a log index or another number below 2^60 as its key: how
+// many digits of hex the number has, and the digits. Such names sort in the order of the numbers.
 [[nodiscard]] std::string seal_name(std::uint64_t number);
+// Returns the number of such a name, and nullopt for another name.
+[[nodiscard]] std::optional<std::uint64_t> seal_number(const std::string& name);
 // Returns the name of a seal whose row has a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 
@@ -70,7 +75,7 @@ class SealedRow {
   [[nodiscard]] Status check(Connection& connection) const;
 
  private:
-  [[nodiscard]] Digest mac(const Connection& connection) const;
+  [[nodiscard]] Seal mac(const Connection& connection) const;
 
   Sealed kind_;
   std::string name_;
@@ -94,8 +99,8 @@ class SealedRow {
 // row_tag() returns that seal for a row of `table` with the other `columns`. check_row_tag()
 // compares it with the stored `tag`. Errors: data-loss when they differ.
 using RowColumns = std::initializer_list<std::string_view>;
-[[nodiscard]] Digest row_tag(const Connection& connection, std::string_view table,
-                             RowColumns columns);
+[[nodiscard]] Seal row_tag(const Connection& connection, std::string_view table,
+                           RowColumns columns);
 [[nodiscard]] Status check_row_tag(const Connection& connection, std::string_view table,
                                    RowColumns columns, ByteView tag);
 
@@ -105,7 +110,7 @@ using RowColumns = std::initializer_list<std::string_view>;
 [[nodiscard]] Status store_last_write(Connection& connection, const LastWrite& last);
 [[nodiscard]] Result<std::optional<LastWrite>> load_last_write(Connection& connection);
 
-// Returns the HMAC-SHA256 of `message` under the connection's seal key.
-[[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);
+// Returns the seal of `message` under the connection's seal key.
+[[nodiscard]] Seal seal_of(const Connection& connection, ByteView message);
 
 }  // namespace assay::storage::sqlite

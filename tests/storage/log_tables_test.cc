@@ -15,19 +15,6 @@
 namespace assay::storage {
 namespace {
 
-TEST(NodePosition, FirstNodes_CountUpAsTheyAreCompleted) {
-  std::uint64_t expected = 0;
-  for (std::uint64_t leaf = 0; leaf < 1000; ++leaf) {
-    unsigned level = 0;
-    EXPECT_EQ(sqlite::node_position(0, leaf), expected++);
-    for (std::uint64_t index = leaf; (index & 1U) != 0; index >>= 1) {
-      ++level;
-      EXPECT_EQ(sqlite::node_position(level, index >> 1), expected++);
-    }
-    EXPECT_EQ(sqlite::node_count(leaf + 1), expected);
-  }
-}
-
 // tiles_300 is about entries that are no records, so it is checked on the digests in the tables.
 TEST(LogTables, ThreeHundredEntries_GiveTheTilesOfTheVectors) {
   const TemporaryFolder folder;

@@ -3,6 +3,7 @@
 // not.
 #include "storage/sqlite/packed.h"
 
+#include <set>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ TEST(Packed, DecisionsTakeLittleRoom) {
   const std::string text = envelope(decision(1));
   const Packed packed = pack_document(as_bytes(text));
   EXPECT_EQ(packed.form, PackedForm::kEnvelope);
-  EXPECT_LT(packed.bytes.size(), 400U) << "of " << text.size();
+  EXPECT_LT(packed.bytes.size(), 320U) << "of " << text.size();
 }
 
 TEST(Packed, EverythingComesBackBitForBit) {
@@ -78,6 +79,11 @@ TEST(Packed, EverythingComesBackBitForBit) {
                                   payload + "=\"}",
                                   good + "\n",
                                   good + std::string(1, '\0'),
+                                  good + "\x01",
+                                  good + "\x04",
+                                  envelope("\x02"),
+                                  envelope("a\x04" + decision(3)),
+                                  envelope(decision(3) + "\x03"),
                                   std::string(kMaxPackedBytes, 'z'),
                                   std::string(kMaxPackedBytes + 1, 'z'),
                                   envelope(std::string(kMaxPackedBytes, 'z'))}) {
@@ -100,16 +106,19 @@ TEST(Packed, AlteredColumns_GiveSomethingElseOrNothing) {
     const auto back = unpack(form, altered);
     return !back || as_text(*back) != text;
   };
+  std::set<std::size_t> without_meaning;
   for (std::size_t i = 0; i < packed.bytes.size(); ++i) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       Bytes altered = packed.bytes;
       altered[i] ^= static_cast<std::uint8_t>(1U << bit);
-      // The last byte of a stream may have bits that mean nothing.
-      EXPECT_TRUE(gives_other(altered) || i + 1 == packed.bytes.size()) << i << " " << bit;
+      if (!gives_other(altered)) {
+        without_meaning.insert(i);
+      }
     }
     EXPECT_TRUE(gives_other(
         Bytes(packed.bytes.begin(), packed.bytes.begin() + static_cast<std::ptrdiff_t>(i))));
   }
+  EXPECT_LE(without_meaning.size(), 1U) << "the last byte of a stream may have bits to spare";
   Bytes longer = packed.bytes;
   longer.push_back(0);
   EXPECT_FALSE(unpack(form, longer));
@@ -128,11 +137,10 @@ TEST(Packed, WhatPackNeverWrote_IsDataLoss) {
     EXPECT_EQ(code_of(form, ones), "data-loss") << form;
   }
   EXPECT_EQ(code_of(0, {}), "read");
-  // A payload that is longer than all that is there.
-  Packed packed = pack_document(as_bytes(envelope("x")));
-  packed.bytes[0] = 0xFF;
-  packed.bytes.insert(packed.bytes.begin() + 1, 0x7F);
-  EXPECT_EQ(code_of(std::to_underlying(packed.form), packed.bytes), "data-loss");
+  // A record as an envelope: nothing says where its payload ends.
+  EXPECT_EQ(
+      code_of(std::to_underlying(PackedForm::kEnvelope), pack_record(as_bytes(decision(6))).bytes),
+      "data-loss");
 }
 
 }  // namespace

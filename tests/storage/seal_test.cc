@@ -124,8 +124,8 @@ TEST_F(SealTest, LogAnswers_ThatDoNotLeadToTheRoot_AreDataLoss) {
   append(*store_, 6);
   ASSERT_TRUE(view()->tile(0, 0, 8));
   change(
-      "DROP TRIGGER log_nodes_keep_update; UPDATE log_nodes SET hash = zeroblob(32) "
-      "WHERE position = 1");
+      "DROP TRIGGER log_nodes_keep_update; UPDATE log_nodes SET hashes = "
+      "CAST(zeroblob(32) || substr(hashes, 33) AS BLOB) WHERE leaf = 1");
   EXPECT_EQ(code(view()->tile(0, 0, 8)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(view()->inclusion_proof(0, 10)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(view()->inclusion_proof(0, 2)), ErrorCode::kDataLoss);
