@@ -41,8 +41,9 @@ CREATE INDEX log_records_by_actor ON log_records (actor);
 -- Texts that many rows have, by number.
 CREATE TABLE texts (
   number INTEGER PRIMARY KEY,
-  text TEXT NOT NULL UNIQUE
+  text TEXT NOT NULL
 ) STRICT;
+CREATE UNIQUE INDEX texts_by_text ON texts (text);
 
 CREATE TABLE log_subjects (
   subject INTEGER NOT NULL,  -- of texts

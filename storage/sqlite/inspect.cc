@@ -218,8 +218,7 @@ class Finder {
         if (const Status read = read_sealed(connection_, kind, row); !read) {
           const bool gone = read.error().code == ErrorCode::kNotFound ||
                             read.error().detail.ends_with("that is missing");
-          add(gone ? "missing-row" : "row", std::string(name(kind)) + " " + row,
-              read.error().detail);
+          add(gone ? "missing-row" : "row", shown(kind, row), read.error().detail);
         }
       }
       done += names.size();

@@ -71,7 +71,7 @@ Status drop_damaged_with_lists(Connection& connection, Sealed kind) {
     const auto index = seal_number(name);
     for (const ListOf& list : kLists) {
       if (list.kind == kind && index) {
-        ASSAY_TRY(connection.query(list.drop).bind(*index).run());
+        ASSAY_TRY(connection.query(list.drop).bind(static_cast<std::int64_t>(*index)).run());
       }
     }
     ASSAY_TRY(drop_sealed(connection, kind, name));

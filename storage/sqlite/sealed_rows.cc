@@ -17,15 +17,16 @@ namespace {
 
 struct Table {
   const char* name;
-  const char* seal;  // SQL: the name of a row's seal
+  const char* seal;              // SQL: the name of a row's seal
+  const char* number = nullptr;  // the column of which that is the number, if it is one
 };
 
 // By Sealed.
 constexpr std::array<Table, kAllSealed.size()> kTables = {{
-    {"statements", "printf('%x%x', length(printf('%x', log_index)), log_index)"},
-    {"decisions", "printf('%x%x', length(printf('%x', log_index)), log_index)"},
+    {"statements", "printf('%x%x', length(printf('%x', log_index)), log_index)", "log_index"},
+    {"decisions", "printf('%x%x', length(printf('%x', log_index)), log_index)", "log_index"},
     {"nodes", "name"},
-    {"jobs", "printf('%x%x', length(printf('%x', seq)), seq)"},
+    {"jobs", "printf('%x%x', length(printf('%x', seq)), seq)", "seq"},
     {"challenges", "lower(hex(nonce))"},
     {"outlines", "artifact"},
     {"pods", "cluster || char(31) || uid"},
@@ -153,8 +154,12 @@ Result<std::vector<std::string>> sealed_names(Connection& connection, Sealed kin
 }
 
 Status drop_sealed(Connection& connection, Sealed kind, const std::string& name) {
-  const std::string row = std::string("DELETE FROM ") + table(kind).name + " WHERE " +
-                          table(kind).seal + " = " + literal(name);
+  // By its key where the name says it: to compare the names of all rows takes too long for many.
+  const auto number = table(kind).number != nullptr ? seal_number(name) : std::nullopt;
+  const std::string which =
+      number ? table(kind).number + (" = " + std::to_string(static_cast<std::int64_t>(*number)))
+             : table(kind).seal + (" = " + literal(name));
+  const std::string row = std::string("DELETE FROM ") + table(kind).name + " WHERE " + which;
   ASSAY_TRY(connection.execute(row.c_str()));
   const std::string seal =
       "DELETE FROM seals WHERE kind = " + std::to_string(std::to_underlying(kind)) +

@@ -68,6 +68,14 @@ std::optional<std::uint64_t> seal_number(const std::string& name) {
   return seal_name(number) == name ? std::optional(number) : std::nullopt;
 }
 
+std::string shown(Sealed kind, const std::string& row) {
+  const bool numbered =
+      kind == Sealed::kStatement || kind == Sealed::kDecision || kind == Sealed::kJob;
+  const auto number = numbered ? seal_number(row) : std::nullopt;
+  return std::string(name(kind)) + " " +
+         (number ? std::to_string(static_cast<std::int64_t>(*number)) : row);
+}
+
 std::string seal_name(std::initializer_list<std::string_view> columns) {
   std::string name;
   for (const std::string_view column : columns) {
@@ -173,7 +181,7 @@ Status SealedRow::check(Connection& connection) const {
       return {};
     }
   }
-  return changed(std::string(name(kind_)) + " " + name_);
+  return changed(shown(kind_, name_));
 }
 
 Status check_seal(Connection& connection, Sealed kind, std::string name, const Query& query) {

@@ -50,6 +50,8 @@ using Seal = std::array<std::uint8_t, 16>;
 [[nodiscard]] std::string seal_name(std::uint64_t number);
 // Returns the number of such a name, and nullopt for another name.
 [[nodiscard]] std::optional<std::uint64_t> seal_number(const std::string& name);
+// Returns the kind and the name of a row as people read them, a number in decimal.
+[[nodiscard]] std::string shown(Sealed kind, const std::string& name);
 // Returns the name of a seal whose row has a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 

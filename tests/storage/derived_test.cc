@@ -300,11 +300,31 @@ std::vector<Altered> rows() {
        {{"statements", 1}},
        {},
        false},
+      {"StatementBeforeTheLog",
+       loose + "DROP TRIGGER statements_keep_update; "
+               "UPDATE statements SET log_index = -1 WHERE log_index = 7",
+       {},
+       {{"statements", 1}},
+       {},
+       false},
       {"DecisionAtAnotherPlace",
        loose + "DROP TRIGGER decisions_keep_update; "
                "UPDATE decisions SET log_index = 70 WHERE log_index = 2",
        {},
        {{"decisions", 1}},
+       {},
+       false},
+      {"DecisionBeforeTheLog",
+       loose + "DROP TRIGGER decisions_keep_update; "
+               "UPDATE decisions SET log_index = -1 WHERE log_index = 2",
+       {},
+       {{"decisions", 1}},
+       {},
+       false},
+      {"SealOfNoNumber",
+       "INSERT INTO seals VALUES (2, '10ffffffffffffffff', zeroblob(16))",
+       {},
+       {},
        {},
        false},
       {"TimeOfTheLastWrite",
@@ -352,6 +372,28 @@ INSTANTIATE_TEST_SUITE_P(Columns, AlteredTest, ::testing::ValuesIn(columns()), n
 INSTANTIATE_TEST_SUITE_P(Usages, AlteredTest, ::testing::ValuesIn(usages()), name_of);
 INSTANTIATE_TEST_SUITE_P(Versions, AlteredTest, ::testing::ValuesIn(versions()), name_of);
 INSTANTIATE_TEST_SUITE_P(Rows, AlteredTest, ::testing::ValuesIn(rows()), name_of);
+
+// A flipped bit makes one text of the table another one that is there, too, while the index has
+// both as they were: it cannot be made again before they differ.
+TEST_F(DerivedTest, TextsThatBecameOne_AreToldApartByARepair) {
+  tamper(
+      "CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'texts_by_text';"
+      "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'texts_by_text';"
+      "PRAGMA writable_schema = RESET; UPDATE texts SET text = 'prod' "
+      "WHERE number = (SELECT subject FROM decision_subjects LIMIT 1);"
+      "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept;"
+      "PRAGMA writable_schema = RESET");
+  EXPECT_NE(findings(), std::vector<std::string>());
+  repair();
+  EXPECT_EQ(findings(), std::vector<std::string>());
+  DecisionQuery query;
+  query.name_space = "prod";
+  const auto found = view()->decisions(query);
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->items.size(), 4U);
+  store_.reset();
+  EXPECT_EQ(repair().made, Counts()) << "once";
+}
 
 TEST_F(DerivedTest, ListsThatWereShort_AreWholeAfterARepair) {
   EventQuery made;

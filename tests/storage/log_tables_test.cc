@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions of digests in the tables, and the digests of a log of raw entries and of records.
+// The digests of a log of raw entries and of records, as the tables give them back.
 #include "storage/sqlite/log_tables.h"
 
 #include <gtest/gtest.h>

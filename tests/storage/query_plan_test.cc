@@ -72,7 +72,7 @@ TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {
     // A text is looked up once for its number.
     std::erase_if(plan, [](const std::string& step) {
       return step.starts_with("SCALAR SUBQUERY") ||
-             step == "SEARCH texts USING COVERING INDEX sqlite_autoindex_texts_1 (text=?)";
+             step == "SEARCH texts USING COVERING INDEX texts_by_text (text=?)";
     });
     ASSERT_EQ(plan.size(), 1U) << sql_text(sql);
     EXPECT_TRUE(plan[0].starts_with("SEARCH")) << plan[0];

@@ -123,40 +123,6 @@ Result<Json> encode_model(StoredCase& stored, const CaseModel& model) {
   return json;
 }
 
-Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& json) {
-  Json document = {{"manifests", Json::array()}, {"statements", Json::array()}};
-  Envelopes envelopes;
-  if (json.contains("artifact")) {
-    ASSAY_ASSIGN(const DocumentId statements, id_at(json, "statements"));
-    ASSAY_ASSIGN(const DocumentId keys, id_at(json, "keys"));
-    ASSAY_ASSIGN(LoadedFacts loaded, load_facts(snapshot, statements, keys));
-    document = std::move(loaded.members);
-    document["artifact"] = json["artifact"];
-    envelopes = std::move(loaded.envelopes);
-  }
-  if (json.contains("lineage")) {
-    ASSAY_ASSIGN(const DocumentId id, id_at(json, "lineage"));
-    ASSAY_ASSIGN(document["lineage"], load_lineage(snapshot, id));
-  }
-  if (json.contains("node")) {
-    ASSAY_ASSIGN(const DocumentId id, id_at(json, "node"));
-    ASSAY_ASSIGN(const Json node, load_part(snapshot, id));
-    if (!node.is_object()) {
-      return broken();
-    }
-    document.update(node);
-  }
-  if (json.contains("name")) {
-    document["name"] = json["name"];
-  }
-  document["format"] = policy::kFactsFormat;
-  auto facts = policy::facts_from_json(document);
-  if (!facts) {
-    return broken();
-  }
-  return CaseModel{*std::move(facts), std::move(envelopes), {}};
-}
-
 Result<std::vector<StatementId>> read_ids(const Json& json) {
   std::vector<StatementId> ids;
   if (!json.is_array()) {
@@ -288,7 +254,46 @@ Status put_case(storage::Transaction& transaction, const StoredCase& stored) {
   return put_part(transaction, stored.file);
 }
 
+Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& member) {
+  Json document = {{"manifests", Json::array()}, {"statements", Json::array()}};
+  Envelopes envelopes;
+  if (member.contains("artifact")) {
+    ASSAY_ASSIGN(const DocumentId statements, id_at(member, "statements"));
+    ASSAY_ASSIGN(const DocumentId keys, id_at(member, "keys"));
+    ASSAY_ASSIGN(LoadedFacts loaded, load_facts(snapshot, statements, keys));
+    document = std::move(loaded.members);
+    document["artifact"] = member["artifact"];
+    envelopes = std::move(loaded.envelopes);
+  }
+  if (member.contains("lineage")) {
+    ASSAY_ASSIGN(const DocumentId id, id_at(member, "lineage"));
+    ASSAY_ASSIGN(document["lineage"], load_lineage(snapshot, id));
+  }
+  if (member.contains("node")) {
+    ASSAY_ASSIGN(const DocumentId id, id_at(member, "node"));
+    ASSAY_ASSIGN(const Json node, load_part(snapshot, id));
+    if (!node.is_object()) {
+      return broken();
+    }
+    document.update(node);
+  }
+  if (member.contains("name")) {
+    document["name"] = member["name"];
+  }
+  document["format"] = policy::kFactsFormat;
+  auto facts = policy::facts_from_json(document);
+  if (!facts) {
+    return broken();
+  }
+  return CaseModel{*std::move(facts), std::move(envelopes), {}};
+}
+
 Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
+  return load_case(snapshot, id, [&](const Json& member) { return load_model(snapshot, member); });
+}
+
+Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id,
+                           const ReadModel& read_model) {
   ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
   ASSAY_TRY(check_versions(json));
   ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
@@ -300,7 +305,7 @@ Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
   CaseFile file{{}, {}, {}, {}, *point};
   ASSAY_ASSIGN(file.bare_names, bare_names_in(json));
   for (const Json& item : json["models"]) {
-    ASSAY_ASSIGN(CaseModel model, load_model(snapshot, item));
+    ASSAY_ASSIGN(CaseModel model, read_model(item));
     file.models.push_back(std::move(model));
   }
   ASSAY_ASSIGN(const DocumentId policies, id_at(json, "policies"));

@@ -6,10 +6,12 @@
 // which it was judged.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "policy/facts.h"
+#include "policy/lineage_results.h"
 #include "schemas/decision.h"
 #include "server/service/facts/case_parts.h"
 #include "server/service/lineage/closure.h"
@@ -26,6 +28,8 @@ struct CaseModel {
   std::shared_ptr<const ArtifactFacts> known = {};
   // The parts of facts.lineage; set only while a case is being made. Null if no policy asks for it.
   std::shared_ptr<const LineageFacts> lineage = {};
+  // What lineage conditions came to on facts.lineage. Null: nothing is kept.
+  std::shared_ptr<const policy::LineageResults> results = {};
 };
 
 // A case before it is encoded, or after it was loaded.
@@ -63,9 +67,15 @@ struct StoredCase {
 [[nodiscard]] Result<StoredCase> encode(const CaseFile& file);
 // Stores the documents of the case that are not stored yet.
 [[nodiscard]] Status put_case(storage::Transaction& transaction, const StoredCase& stored);
-// Reads a case that put_case() stored. Errors: case-unsupported for a case in another format or
-// judged by other rules (schemas/decision.h); data-loss when any document of the case is missing or
-// damaged.
+// Reads one model of a stored case from its member of the case's document. That names its parts by
+// digest, so equal members are equal models. Errors: data-loss.
+[[nodiscard]] Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& member);
+// Reads a case that put_case() stored; the models with `read_model`. Errors: case-unsupported for a
+// case in another format or judged by other rules (schemas/decision.h); data-loss when any document
+// of the case is missing or damaged; those of `read_model`.
+using ReadModel = std::function<Result<CaseModel>(const Json& member)>;
+[[nodiscard]] Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id,
+                                         const ReadModel& read_model);
 [[nodiscard]] Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id);
 
 }  // namespace assay::server

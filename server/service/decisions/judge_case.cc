@@ -118,7 +118,7 @@ Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
   for (const CaseModel& model : file.models) {
     models.push_back(model.facts);
     models.back().tests = &tests;
-    timed.emplace_back(model.lineage ? model.lineage->results.get() : nullptr, check);
+    timed.emplace_back(model.results.get(), check);
     models.back().lineage_results = &timed.back();
     artifacts.push_back(model.facts.artifact ? model.facts.artifact->text() : std::string());
     tests.add(artifacts.back(), model.known ? model.known->envelopes : model.envelopes);
@@ -149,6 +149,7 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                    lineage_facts(services, snapshot, model.artifact, request.deadline));
       known_model.facts.lineage = seen.facts->lineage;
       known_model.lineage = seen.facts;
+      known_model.results = seen.facts->results;
       file.lineages.push_back(std::move(seen));
     }
     file.models.push_back(std::move(known_model));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/impact/case_judge.h"
 
+#include "policy/lineage.h"
+#include "server/service/lineage/kept_results.h"
 #include "server/service/reference_sets.h"
 
 namespace assay::server {
@@ -10,6 +12,12 @@ constexpr std::size_t kMaxPolicySets = 64;
 
 std::unexpected<Error> incomplete() {
   return fail(ErrorCode::kLimitExceeded, "the case does not have all that the answer rests on");
+}
+
+// At least one, so that none is kept for nothing.
+std::size_t statements_of(const policy::Facts& facts) {
+  return 1 + facts.manifests.size() + facts.placements.size() + facts.statements.size() +
+         facts.reports.size() + (facts.lineage ? facts.lineage->statements().size() : 0);
 }
 
 }  // namespace
@@ -42,14 +50,53 @@ Result<std::shared_ptr<const CaseJudge::InForce>> CaseJudge::policies_of(const C
   return kept;
 }
 
+Result<std::shared_ptr<CaseJudge::Model>> CaseJudge::model_of(const Json& member) {
+  std::string key = member.dump();
+  if (const auto known = models_.find(key); known != models_.end()) {
+    return known->second;
+  }
+  ASSAY_ASSIGN(CaseModel given, load_model(snapshot_, member));
+  const std::size_t statements = statements_of(given.facts);
+  if (model_statements_ + statements > kMaxStatements) {
+    models_.clear();
+    model_statements_ = 0;
+  }
+  model_statements_ += statements;
+  return models_.emplace(std::move(key), std::make_shared<Model>(Model{std::move(given)}))
+      .first->second;
+}
+
+Result<bool> CaseJudge::suppose(const Models& models, CaseFile& file) {
+  bool sure = true;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    Model& model = *models[i];
+    if (!model.supposed) {
+      CaseModel supposed = model.given;
+      ASSAY_ASSIGN(model.sure, suppose_model(hypothesis_, inputs_, levels_, supposed));
+      if (supposed.facts.lineage) {
+        supposed.results = std::make_shared<const KeptResults>(supposed.facts.lineage);
+      }
+      model.supposed = std::move(supposed);
+    }
+    file.models[i] = *model.supposed;
+    sure = sure && model.sure;
+  }
+  return sure;
+}
+
 Result<CaseJudge::Case> CaseJudge::load(const DocumentId& facts) {
-  ASSAY_ASSIGN(CaseFile file, load_case(snapshot_, facts));
+  Models models;
+  ASSAY_ASSIGN(CaseFile file,
+               load_case(snapshot_, facts, [&](const Json& member) -> Result<CaseModel> {
+                 ASSAY_ASSIGN(models.emplace_back(), model_of(member));
+                 return models.back()->given;
+               }));
   ASSAY_ASSIGN(const auto in_force, policies_of(file));
   ASSAY_ASSIGN(const CaseGap gap, gaps_.of(file, in_force->given, in_force->supposed));
   if (gap == CaseGap::kAll) {
     return incomplete();
   }
-  ASSAY_ASSIGN(const bool sure, suppose_facts(hypothesis_, inputs_, levels_, file));
+  ASSAY_ASSIGN(const bool sure, suppose(models, file));
   const bool selected = policy::selected(in_force->supposed, file.workload, file.point);
   return Case{std::move(file), in_force, selected, gap == CaseGap::kModels || !sure};
 }

@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,8 @@ class CaseJudge {
   };
   // Limit on cases that are kept loaded.
   static constexpr std::size_t kMaxCases = 512;
+  // Limit on the statements, with those of lineages, of the models that are kept.
+  static constexpr std::size_t kMaxStatements = 50'000;
 
   // The references must outlive the object. `check` is called again and again; its error ends the
   // work.
@@ -54,6 +58,13 @@ class CaseJudge {
     Policies given{};
     Policies supposed{};
   };
+  // A model that cases name, and how it would be.
+  struct Model {
+    CaseModel given;
+    std::optional<CaseModel> supposed{};
+    bool sure = false;  // of `supposed`: suppose_model()
+  };
+  using Models = std::vector<std::shared_ptr<Model>>;
   struct Case {
     CaseFile file;
     std::shared_ptr<const InForce> policies;
@@ -66,6 +77,8 @@ class CaseJudge {
 
   [[nodiscard]] Result<Case*> find(const DocumentId& facts);
   [[nodiscard]] Result<Case> load(const DocumentId& facts);
+  [[nodiscard]] Result<std::shared_ptr<Model>> model_of(const Json& member);
+  [[nodiscard]] Result<bool> suppose(const Models& models, CaseFile& file);
   [[nodiscard]] Result<policy::ReferenceSets> sets_of(const CaseFile& file);
   [[nodiscard]] Result<std::shared_ptr<const InForce>> policies_of(const CaseFile& file);
   [[nodiscard]] Result<std::shared_ptr<const Answer>> answer_at(Case& known, Timestamp time);
@@ -78,6 +91,10 @@ class CaseJudge {
   CaseGaps gaps_;
   DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use
   std::map<DocumentId, Case> cases_;
+  // By the member that names them in cases, as canonical text: pods of one model differ in little
+  // but themselves.
+  std::map<std::string, std::shared_ptr<Model>> models_;
+  std::size_t model_statements_ = 0;  // of models_
   // By the policies and the reference sets of the case.
   std::map<std::pair<std::vector<StatementId>, std::vector<StatementId>>,
            std::shared_ptr<const InForce>>

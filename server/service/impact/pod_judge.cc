@@ -168,7 +168,8 @@ Result<Answer> PodJudge::without_revocations(const JudgedPod& judged, Timestamp 
       if (!model.facts.lineage->reached().empty()) {
         return Answer{.allowed = true};  // nobody knows, so the pod is rather named than forgotten
       }
-      model.lineage = nullptr;  // what is kept there is of the other lineage
+      model.lineage = nullptr;
+      model.results = nullptr;  // these are of the other lineage
     }
   }
   drop_revocations(file);

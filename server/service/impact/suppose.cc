@@ -277,42 +277,6 @@ Status spread(const policy::Lineage::Statements& statements, const std::function
   return {};
 }
 
-// Sets `sure` to false where nobody can tell what a statement is about.
-Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbLevels& levels,
-                     CaseModel& model, bool& sure) {
-  policy::Facts& facts = model.facts;
-  Supposed supposed{hypothesis};
-  if (asks_for_levels(hypothesis)) {
-    ASSAY_TRY(look_at_levels(levels, std::as_const(facts), supposed, sure));
-  }
-  const bool unusable =
-      facts.artifact && contains(hypothesis.without_artifacts, facts.artifact->text());
-  const auto listed = [&](const policy::StatementFact& statement) -> Result<bool> {
-    return unusable || contains(hypothesis.withdraw_statements, statement.id);
-  };
-  const auto from_unusable = [&](const policy::StatementFact& statement) -> Result<bool> {
-    ASSAY_ASSIGN(const bool own, listed(statement));
-    if (own || hypothesis.without_artifacts.empty()) {
-      return own;
-    }
-    ASSAY_ASSIGN(const NamedInputs* named, inputs.of(model, statement));
-    ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
-    const std::optional<bool> found = made->has_any(*named);
-    sure = sure && found.has_value();
-    return found.value_or(false);
-  };
-  ASSAY_TRY(change(supposed, facts.manifests, listed));
-  ASSAY_TRY(change(supposed, facts.placements, listed));
-  ASSAY_TRY(change(supposed, facts.statements, from_unusable));
-  ASSAY_TRY(suppose_lineage(supposed, inputs, facts, sure));
-  if (facts.artifact && !hypothesis.without_artifacts.empty()) {
-    ASSAY_ASSIGN(const bool read, inputs.origins_are_read(*facts.artifact));
-    sure = sure && read;
-  }
-  suppose_node(supposed, facts);
-  return {};
-}
-
 }  // namespace
 
 Result<const NamedInputs*> StatementInputs::of(const CaseModel& model,
@@ -413,11 +377,48 @@ Result<Policies> suppose_policies(const Hypothesis& hypothesis,
   return supposed;
 }
 
+Result<bool> suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, TcbLevels& levels,
+                           CaseModel& model) {
+  bool sure = true;
+  policy::Facts& facts = model.facts;
+  Supposed supposed{hypothesis};
+  if (asks_for_levels(hypothesis)) {
+    ASSAY_TRY(look_at_levels(levels, std::as_const(facts), supposed, sure));
+  }
+  const bool unusable =
+      facts.artifact && contains(hypothesis.without_artifacts, facts.artifact->text());
+  const auto listed = [&](const policy::StatementFact& statement) -> Result<bool> {
+    return unusable || contains(hypothesis.withdraw_statements, statement.id);
+  };
+  const auto from_unusable = [&](const policy::StatementFact& statement) -> Result<bool> {
+    ASSAY_ASSIGN(const bool own, listed(statement));
+    if (own || hypothesis.without_artifacts.empty()) {
+      return own;
+    }
+    ASSAY_ASSIGN(const NamedInputs* named, inputs.of(model, statement));
+    ASSAY_ASSIGN(const MadeFrom* made, inputs.made_from(hypothesis.without_artifacts));
+    const std::optional<bool> found = made->has_any(*named);
+    sure = sure && found.has_value();
+    return found.value_or(false);
+  };
+  ASSAY_TRY(change(supposed, facts.manifests, listed));
+  ASSAY_TRY(change(supposed, facts.placements, listed));
+  ASSAY_TRY(change(supposed, facts.statements, from_unusable));
+  ASSAY_TRY(suppose_lineage(supposed, inputs, facts, sure));
+  if (facts.artifact && !hypothesis.without_artifacts.empty()) {
+    ASSAY_ASSIGN(const bool read, inputs.origins_are_read(*facts.artifact));
+    sure = sure && read;
+  }
+  suppose_node(supposed, facts);
+  return sure;
+}
+
 Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, TcbLevels& levels,
                            CaseFile& file) {
   bool sure = true;
   for (CaseModel& model : file.models) {
-    ASSAY_TRY(suppose_model(hypothesis, inputs, levels, model, sure));
+    ASSAY_ASSIGN(const bool all, suppose_model(hypothesis, inputs, levels, model));
+    sure = sure && all;
   }
   return sure;
 }

@@ -76,7 +76,7 @@ class StatementInputs {
                                                 std::span<const policy::ActivePolicy> policies,
                                                 policy::ReferenceSets sets);
 
-// Changes the facts of every model of the case. Revoked keys and nodes are revoked at any time. A
+// Changes the facts of a model of a case. Revoked keys and nodes are revoked at any time. A
 // statement or manifest that is withdrawn, or that is about an artifact that must not be used, or
 // that names one, or something made from one at any distance, as what went in, counts as if all of
 // its signers' keys were revoked: never for a pass, and below a `not` as an error. Evidence with a
@@ -86,6 +86,9 @@ class StatementInputs {
 // such a thing, as when an input of what a model was made from could not be read, or of some
 // evidence what its TCB level is: it counts as before, so only a denial is sure. Errors: those of
 // StatementInputs and TcbLevels.
+[[nodiscard]] Result<bool> suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs,
+                                         TcbLevels& levels, CaseModel& model);
+// Changes every model of the case; returns false when that of any was false.
 [[nodiscard]] Result<bool> suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
                                          TcbLevels& levels, CaseFile& file);
 

@@ -219,6 +219,36 @@ TEST_F(StageImpact, WithoutAnArtifact_ThatThePolicyAcceptsAsALeaf) {
   expect_no_change({.without_artifacts = {id_of(manifest("unrelated")).text()}});
 }
 
+// What is read and judged of a model is kept for the other cases that name it: each case keeps its
+// own answer all the same.
+TEST_F(StageImpact, CasesOfOneModel_AreAnsweredEachByItself) {
+  ASSERT_TRUE(attest(train()));
+  require_attested_training({{"max_age_seconds", 3600}});
+  const auto decide_as = [&](const std::string& team) {
+    DecisionRequest asked = request();
+    asked.workload.name_space = team;
+    const auto answer = decide(*services_, asked);
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_TRUE(answer->decision->verdict.allowed) << team;
+  };
+  Json stricter = Json::parse(R"({"name":"stricter","version":1,"mode":"enforce",
+    "match":{"namespaces":["red"]},
+    "require":[{"id":"lineage","lineage":{}}]})");
+  stricter["require"][0]["lineage"]["deny"] = {{"digests", {id_of(corpus_).text()}}};
+  const Hypothesis other{.activate = {parse_policy(as_bytes(stricter.dump())).value()}};
+  decide_as("red");
+  decide_as("blue");
+  decide_as("red");
+  clock_.advance(std::chrono::minutes(50));
+  decide_as("green");
+  const Json changed = ask_if(other);
+  EXPECT_EQ(changed["examined"], 4);
+  EXPECT_EQ(changed["denied"], 2) << changed.dump(1);
+  const Json lost = ask_if({.tcb_status_lost = {"UpToDate"}});
+  EXPECT_EQ(lost["denied"], 4) << lost.dump(1);
+  EXPECT_EQ(ask_if({.tcb_status_lost = {"OutOfDate"}})["denied"], 0);
+}
+
 TEST_F(StageImpact, WithoutAnArtifact_InAKeptLineage) {
   train();
   require_lineage(Json::object());
