@@ -187,25 +187,4 @@ Json to_json(const Decision& decision) {
   return json;
 }
 
-Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts, Timestamp now) {
-  Json policies = Json::array();
-  Json conditions = Json::array();
-  conditions.push_back(to_json(verdict.preconditions));
-  for (const PolicyResult& policy : verdict.policies) {
-    policies.push_back(policy.id.text());
-    conditions.push_back({{"mode", name(policy.mode)},
-                          {"model", policy.model},
-                          {"outcome", name(policy.outcome)},
-                          {"conditions", to_json(policy.conditions)}});
-  }
-  ASSAY_ASSIGN(const std::string canonical,
-               canonical_json({{"allowed", verdict.allowed},
-                               {"reasons", codes_to_json(verdict.reasons)},
-                               {"policies", std::move(policies)},
-                               {"facts", facts.text()},
-                               {"now", to_rfc3339(now)},
-                               {"conditions", std::move(conditions)}}));
-  return sha256(as_bytes(canonical));
-}
-
 }  // namespace assay

@@ -124,6 +124,9 @@ struct Decision {
 // Returns the results of a verdict, {"preconditions", "policies"}: a document that decisions with
 // equal results share.
 [[nodiscard]] Json results_of(const Verdict& verdict);
+// Returns the canonical JSON of results_of(verdict), which is its document. Errors: those of
+// canonical_json().
+[[nodiscard]] Result<std::string> results_text(const Verdict& verdict);
 // Returns the decision with all results.
 [[nodiscard]] Json to_json(const Decision& decision);
 // Returns the form that is signed and stored. It names the document with the results instead of

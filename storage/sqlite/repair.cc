@@ -250,21 +250,6 @@ Status begin_anew(Opened& opened, const SqliteOptions& options, const Signer& si
   return replace_anchor(*opened.connection, state, options);
 }
 
-// --- repair
-
-// Damage can give two rows of texts one text, and then their index cannot be made. The later row
-// gets a text that no row has, so whatever names it does not fit its seal, and is made again.
-Status make_texts_distinct(Connection& connection) {
-  ASSAY_ASSIGN(const std::int64_t doubled,
-               connection.integer("SELECT EXISTS (SELECT 1 FROM texts NOT INDEXED "
-                                  "GROUP BY text HAVING count(*) > 1)"));
-  return doubled == 0 ? Status()
-                      : connection.execute(
-                            "DROP INDEX IF EXISTS texts_by_text;"
-                            "UPDATE texts SET text = hex(randomblob(16)) WHERE number NOT IN "
-                            "(SELECT min(number) FROM texts GROUP BY text)");
-}
-
 class Repairer {
  public:
   Repairer(Connection& connection, const Rebuilders& rebuilders, TreeSize size)

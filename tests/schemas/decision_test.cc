@@ -108,6 +108,58 @@ TEST(Decision, OutcomeNames_AreTheSchemas) {
   EXPECT_EQ(name(Outcome::kDeferred), "deferred");
 }
 
+// Written member by member, each document is the one that its JSON value would be.
+TEST(ResultsText, IsTheCanonicalDocument) {
+  const std::function<void(Verdict&)> changes[] = {
+      [](Verdict&) {},
+      [](Verdict& v) { v.preconditions.clear(); },
+      [](Verdict& v) { v.policies.clear(); },
+      [](Verdict& v) { v.policies[0].conditions.clear(); },
+      [](Verdict& v) { v.policies[0].name = "\u00dc \"\\\n\x01"; },
+      [](Verdict& v) { v.policies[0].model = "sha256:aa"; },
+      [](Verdict& v) { v.policies[0].version = 0; },
+      [](Verdict& v) { v.policies[0].conditions[0].expected = nullptr; },
+      [](Verdict& v) { v.policies[0].conditions[0].actual = {{"z", 1.5}, {"a", {nullptr, ""}}}; },
+      [](Verdict& v) { v.policies[0].conditions[0].code.reset(); },
+      [](Verdict& v) { v.policies[0].conditions[0].evidence = {"a", "\u2028", "\t"}; },
+      [](Verdict& v) {
+        v.policies[0].conditions[0].evidence = std::vector<std::string>(40, "sha256:bb");
+      },
+      [](Verdict& v) { v.policies[0].conditions[0].parts = v.preconditions; },
+      [](Verdict& v) {
+        v.policies[0].conditions[0].parts = v.policies[0].conditions;
+        v.policies.push_back(v.policies[0]);
+      },
+  };
+  const auto text_of = [](const Verdict& verdict) {
+    return results_text(verdict).value_or("nothing");
+  };
+  for (const auto& change : changes) {
+    for (const auto& another : changes) {
+      Verdict verdict = sample_verdict();
+      change(verdict);
+      if (!verdict.policies.empty() && !verdict.policies[0].conditions.empty()) {
+        another(verdict);
+      }
+      EXPECT_EQ(text_of(verdict), canonical_json(results_of(verdict)).value());
+    }
+  }
+}
+
+TEST(ResultsText, WhatJsonCannotSay_IsRefused) {
+  const auto refused = [](const std::function<void(ConditionResult&)>& change) {
+    Verdict verdict = sample_verdict();
+    change(verdict.policies[0].conditions[0]);
+    const DocumentId facts(digest_of("facts"));
+    return !results_text(verdict) && !replay_digest(verdict, facts, Timestamp());
+  };
+  EXPECT_TRUE(refused([](ConditionResult& one) { one.id = "\xff"; }));
+  EXPECT_TRUE(refused([](ConditionResult& one) { one.actual = "\xff"; }));
+  EXPECT_TRUE(refused([](ConditionResult& one) { one.expected = std::uint64_t{1} << 60; }));
+  EXPECT_TRUE(refused([](ConditionResult& one) { one.evidence = {"\xff"}; }));
+  EXPECT_FALSE(refused([](ConditionResult&) {}));
+}
+
 TEST(ReplayDigest, SameInput_SameDigest) {
   const DocumentId facts(digest_of("facts"));
   const Timestamp now = at("2026-08-24T10:00:00Z");

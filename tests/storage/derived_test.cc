@@ -277,22 +277,9 @@ std::vector<Altered> versions() {
   };
 }
 
-std::vector<Altered> rows() {
+std::vector<Altered> moved() {
   const std::string loose = "PRAGMA foreign_keys = OFF; ";
   return {
-      {"ListOfNoStatement",
-       loose + "INSERT INTO statement_subjects VALUES (77, 0, 'sha256:00')",
-       {"derived statement_subjects"},
-       {}},
-      {"ListOfNoDecision",
-       loose + "INSERT INTO decision_reasons VALUES (77, 0, 1)",
-       {"derived decision_reasons"},
-       {}},
-      {"SubjectThatARecordDoesNotHave",
-       "INSERT INTO log_subjects SELECT number, 2 FROM texts "
-       "WHERE text = 'node:gpu-1'",
-       {"index log_subjects"},
-       {}},
       {"StatementAtAnotherPlace",
        loose + "DROP TRIGGER statements_keep_update; "
                "UPDATE statements SET log_index = 70 WHERE log_index = 7",
@@ -327,6 +314,25 @@ std::vector<Altered> rows() {
        {},
        {},
        false},
+  };
+}
+
+std::vector<Altered> rows() {
+  const std::string loose = "PRAGMA foreign_keys = OFF; ";
+  return {
+      {"ListOfNoStatement",
+       loose + "INSERT INTO statement_subjects VALUES (77, 0, 'sha256:00')",
+       {"derived statement_subjects"},
+       {}},
+      {"ListOfNoDecision",
+       loose + "INSERT INTO decision_reasons VALUES (77, 0, 1)",
+       {"derived decision_reasons"},
+       {}},
+      {"SubjectThatARecordDoesNotHave",
+       "INSERT INTO log_subjects SELECT number, 2 FROM texts "
+       "WHERE text = 'node:gpu-1'",
+       {"index log_subjects"},
+       {}},
       {"TimeOfTheLastWrite",
        "UPDATE last_write SET time = time + 1",
        {"row last_write"},
@@ -371,6 +377,7 @@ std::string name_of(const ::testing::TestParamInfo<Altered>& info) { return info
 INSTANTIATE_TEST_SUITE_P(Columns, AlteredTest, ::testing::ValuesIn(columns()), name_of);
 INSTANTIATE_TEST_SUITE_P(Usages, AlteredTest, ::testing::ValuesIn(usages()), name_of);
 INSTANTIATE_TEST_SUITE_P(Versions, AlteredTest, ::testing::ValuesIn(versions()), name_of);
+INSTANTIATE_TEST_SUITE_P(Moved, AlteredTest, ::testing::ValuesIn(moved()), name_of);
 INSTANTIATE_TEST_SUITE_P(Rows, AlteredTest, ::testing::ValuesIn(rows()), name_of);
 
 // A flipped bit makes one text of the table another one that is there, too, while the index has

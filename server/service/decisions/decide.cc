@@ -27,9 +27,8 @@ namespace {
 constexpr int kAttempts = 3;
 
 struct Evaluated {
-  Verdict verdict;
   StoredCase stored;
-  Part results;
+  SharedPart results;
   Digest replay;
 };
 
@@ -193,7 +192,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
     ASSAY_TRY(check_deadline(services, request.deadline));
     ASSAY_TRY(require_same_versions(transaction, request, judged));
     ASSAY_TRY(put_case(transaction, judged.evaluated->stored));
-    ASSAY_TRY(put_part(transaction, judged.evaluated->results));
+    ASSAY_TRY(put_part(transaction, *judged.evaluated->results));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
@@ -245,9 +244,10 @@ Result<ResolvedReference> resolve_model(Services& services, storage::Snapshot& s
 Result<std::unique_ptr<NamespaceQuota::Room>> reserve_room(Services& services,
                                                            storage::Snapshot& snapshot,
                                                            const DecisionRequest& request,
-                                                           const Evaluated& evaluated) {
+                                                           const Evaluated& evaluated,
+                                                           bool allowed) {
   const StoredCase& stored = evaluated.stored;
-  const Part& results = evaluated.results;
+  const Part& results = *evaluated.results;
   std::vector<const Part*> parts = {&stored.file, &results};
   std::size_t bytes = stored.file.bytes.size() + results.bytes.size();
   for (const Part& part : stored.parts) {
@@ -255,7 +255,7 @@ Result<std::unique_ptr<NamespaceQuota::Room>> reserve_room(Services& services,
     bytes += part.bytes.size();
   }
   std::optional<Part> kept;
-  if (request.keeps && evaluated.verdict.allowed) {
+  if (request.keeps && allowed) {
     ASSAY_ASSIGN(auto large, storage::large_workload(request.keeps->workload));
     if (large) {
       kept = Part{std::move(large->id), std::move(large->bytes)};
@@ -309,14 +309,14 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   weigh_lineages(services, file.lineages);
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
-  ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
-  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results), std::move(digest)};
-  ASSAY_ASSIGN(auto room, reserve_room(services, *snapshot, request, evaluated));
+  ASSAY_ASSIGN(std::string results, results_text(verdict));
+  Evaluated evaluated{std::move(stored), part_of(std::move(results)), std::move(digest)};
+  ASSAY_ASSIGN(auto room, reserve_room(services, *snapshot, request, evaluated, verdict.allowed));
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),
                              .point = request.point,
-                             .verdict = evaluated.verdict,
+                             .verdict = std::move(verdict),
                              .models = resolved.models,
                              .request = request.context,
                              .dry_run = request.dry_run,
@@ -325,7 +325,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
                              .policy_epoch = versions.epochs.policy,
                              .tree_size = log.size,
                              .facts = evaluated.stored.file.id,
-                             .results = evaluated.results.id,
+                             .results = evaluated.results->id,
                              .replay_digest = evaluated.replay};
   return Judged{std::move(answer), std::move(evaluated), std::move(versions), file.lineages,
                 std::move(room)};

@@ -14,35 +14,8 @@
 namespace assay::server {
 namespace {
 
-// An object or a list under way. Members must be added in ascending order of their names.
-class Writer {
- public:
-  Writer(std::string& out, char open, char close) : out_(out), close_(close) { out_ += open; }
-  ~Writer() { out_ += close_; }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  // Begins the next member, or the next item.
-  std::string& member(std::string_view name) {
-    item() += '"';
-    out_ += name;
-    return out_ += "\":";
-  }
-  std::string& item() {
-    if (!std::exchange(first_, false)) {
-      out_ += ',';
-    }
-    return out_;
-  }
-
- private:
-  std::string& out_;
-  char close_;
-  bool first_ = true;
-};
-
 void write(std::string& out, const std::vector<std::string>& texts) {
-  Writer list(out, '[', ']');
+  auto list = JcsWriter::list(out);
   for (const std::string& text : texts) {
     append_canonical(list.item(), text);
   }
@@ -55,16 +28,16 @@ void write(std::string& out, const std::vector<policy::SignerFact>& signers) {
     short_forms.emplace_back(signer.key.id.text(), to_rfc3339(signer.signed_at));
   }
   std::ranges::sort(short_forms);
-  Writer list(out, '[', ']');
+  auto list = JcsWriter::list(out);
   for (const auto& [key, signed_at] : short_forms) {
-    Writer signer(list.item(), '{', '}');
+    auto signer = JcsWriter::object(list.item());
     append_canonical(signer.member("key"), key);
     append_canonical(signer.member("signed_at"), signed_at);
   }
 }
 
 void write(std::string& out, const policy::StatementFact& fact) {
-  Writer object(out, '{', '}');
+  auto object = JcsWriter::object(out);
   append_canonical(object.member("accepted_at"), to_rfc3339(fact.accepted_at));
   append_canonical(object.member("id"), fact.id.text());
   object.member("log_index") += std::to_string(fact.log_index);
@@ -76,7 +49,7 @@ void write(std::string& out, const policy::StatementFact& fact) {
 }
 
 void write(std::string& out, const policy::LineageInput& input) {
-  Writer object(out, '{', '}');
+  auto object = JcsWriter::object(out);
   if (!input.also.empty()) {
     write(object.member("also"), input.also);
   }
@@ -88,14 +61,14 @@ void write(std::string& out, const policy::LineageInput& input) {
 }
 
 void write(std::string& out, const policy::LineageSubject& subject) {
-  Writer object(out, '{', '}');
+  auto object = JcsWriter::object(out);
   append_canonical(object.member("digest"), subject.digest);
   write(object.member("names"), subject.names);
 }
 
 template <typename Item>
 void write_list(std::string& out, const std::vector<Item>& items) {
-  Writer list(out, '[', ']');
+  auto list = JcsWriter::list(out);
   for (const Item& item : items) {
     write(list.item(), item);
   }
@@ -105,7 +78,7 @@ std::string plain_text(const policy::LineageStatement& statement) {
   std::string out;
   out.reserve(1024);
   {
-    Writer object(out, '{', '}');
+    auto object = JcsWriter::object(out);
     write(object.member("fact"), statement.fact);
     if (!statement.inputs.empty()) {
       write_list(object.member("inputs"), statement.inputs);
