@@ -108,17 +108,6 @@ Result<std::map<std::string, std::set<std::string>>> wrong_places(Connection& co
 
 }  // namespace
 
-Status make_texts_distinct(Connection& connection) {
-  ASSAY_ASSIGN(const std::int64_t doubled,
-               connection.integer("SELECT EXISTS (SELECT 1 FROM texts NOT INDEXED "
-                                  "GROUP BY text HAVING count(*) > 1)"));
-  return doubled == 0 ? Status()
-                      : connection.execute(
-                            "DROP INDEX IF EXISTS texts_by_text;"
-                            "UPDATE texts SET text = hex(randomblob(16)) WHERE number NOT IN "
-                            "(SELECT min(number) FROM texts GROUP BY text)");
-}
-
 Status Remaker::drop_damaged() {
   ASSAY_ASSIGN(const auto wrong, wrong_places(connection_));
   for (const auto& [table, names] : wrong) {

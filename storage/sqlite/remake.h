@@ -7,10 +7,6 @@
 
 namespace assay::storage::sqlite {
 
-// Makes the index over texts possible again where damage gave two of them one text: the later row
-// gets a text that no row has, so what names it does not fit its seal, and is made again.
-[[nodiscard]] Status make_texts_distinct(Connection& connection);
-
 // Rebuilds the tables whose rows have no log records of their own. The caller must be inside a
 // transaction, and must have dropped the triggers of the tables. docs/recovery.md has the table of
 // what can be rebuilt.

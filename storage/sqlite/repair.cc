@@ -256,7 +256,6 @@ class Repairer {
       : connection_(connection), rebuilders_(rebuilders), size_(size) {}
 
   Status run(const Progress& progress) {
-    ASSAY_TRY(make_texts_distinct(connection_));
     ASSAY_ASSIGN(const std::uint64_t differed, remake_schema(connection_));
     if (differed > 0) {
       repaired_.made["sqlite_schema"] = differed;

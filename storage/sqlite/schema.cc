@@ -119,6 +119,19 @@ Status drop(Connection& connection, const Object& object) {
   return connection.execute(sql.c_str());
 }
 
+// Makes the index over texts possible again where damage gave two of them one text: the later row
+// gets a text that no row has, so what names it does not fit its seal, and is made again.
+Status make_texts_distinct(Connection& connection) {
+  ASSAY_ASSIGN(const std::int64_t doubled,
+               connection.integer("SELECT EXISTS (SELECT 1 FROM texts NOT INDEXED "
+                                  "GROUP BY text HAVING count(*) > 1)"));
+  return doubled == 0 ? Status()
+                      : connection.execute(
+                            "DROP INDEX IF EXISTS texts_by_text;"
+                            "UPDATE texts SET text = hex(randomblob(16)) WHERE number NOT IN "
+                            "(SELECT min(number) FROM texts GROUP BY text)");
+}
+
 }  // namespace
 
 Status check_schema(Connection& connection) {
@@ -159,7 +172,9 @@ Result<std::uint64_t> remake_schema(Connection& connection) {
   for (const Object& object : difference.foreign) {
     ASSAY_TRY(drop(connection, object));
   }
-  for (const Object& object : difference.missing) {
+  ASSAY_TRY(make_texts_distinct(connection));
+  ASSAY_ASSIGN(const Difference left, difference_of(connection));
+  for (const Object& object : left.missing) {
     if (!is_keeper(object)) {
       ASSAY_TRY(connection.execute(object.sql.c_str()));
     }
@@ -172,7 +187,7 @@ Result<std::uint64_t> remake_schema(Connection& connection) {
   }
   const bool marked = check_file_marks(connection).has_value();
   ASSAY_TRY(put_file_marks(connection));
-  return std::max(difference.foreign.size(), difference.missing.size()) + (marked ? 0U : 1U);
+  return std::max(difference.foreign.size(), left.missing.size()) + (marked ? 0U : 1U);
 }
 
 Status make_keepers(Connection& connection) {

@@ -108,12 +108,30 @@ TEST(Decision, OutcomeNames_AreTheSchemas) {
   EXPECT_EQ(name(Outcome::kDeferred), "deferred");
 }
 
+// What a replay compares, by its JSON value.
+Digest by_value(const Verdict& verdict, const DocumentId& facts, Timestamp now) {
+  const Json results = results_of(verdict);
+  Json document = {{"allowed", verdict.allowed}, {"reasons", to_json(verdict)["reasons"]},
+                   {"policies", Json::array()},  {"facts", facts.text()},
+                   {"now", to_rfc3339(now)},     {"conditions", {results["preconditions"]}}};
+  for (Json policy : results["policies"]) {
+    document["policies"].push_back(policy["id"]);
+    for (const char* const member : {"id", "name", "version"}) {
+      policy.erase(member);
+    }
+    document["conditions"].push_back(std::move(policy));
+  }
+  return sha256(as_bytes(canonical_json(document).value()));
+}
+
 // Written member by member, each document is the one that its JSON value would be.
 TEST(ResultsText, IsTheCanonicalDocument) {
   const std::function<void(Verdict&)> changes[] = {
       [](Verdict&) {},
       [](Verdict& v) { v.preconditions.clear(); },
       [](Verdict& v) { v.policies.clear(); },
+      [](Verdict& v) { v.allowed = !v.allowed; },
+      [](Verdict& v) { v.reasons = {Reason::kKeyRevoked, Reason::kManifestMissing}; },
       [](Verdict& v) { v.policies[0].conditions.clear(); },
       [](Verdict& v) { v.policies[0].name = "\u00dc \"\\\n\x01"; },
       [](Verdict& v) { v.policies[0].model = "sha256:aa"; },
@@ -134,6 +152,8 @@ TEST(ResultsText, IsTheCanonicalDocument) {
   const auto text_of = [](const Verdict& verdict) {
     return results_text(verdict).value_or("nothing");
   };
+  const DocumentId facts(digest_of("facts"));
+  const Timestamp now = at("2026-08-24T10:00:00Z");
   for (const auto& change : changes) {
     for (const auto& another : changes) {
       Verdict verdict = sample_verdict();
@@ -142,6 +162,7 @@ TEST(ResultsText, IsTheCanonicalDocument) {
         another(verdict);
       }
       EXPECT_EQ(text_of(verdict), canonical_json(results_of(verdict)).value());
+      EXPECT_EQ(replay_digest(verdict, facts, now).value(), by_value(verdict, facts, now));
     }
   }
 }

@@ -383,13 +383,14 @@ INSTANTIATE_TEST_SUITE_P(Rows, AlteredTest, ::testing::ValuesIn(rows()), name_of
 // A flipped bit makes one text of the table another one that is there, too, while the index has
 // both as they were: it cannot be made again before they differ.
 TEST_F(DerivedTest, TextsThatBecameOne_AreToldApartByARepair) {
-  tamper(
+  tamper_schema(
       "CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'texts_by_text';"
       "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'texts_by_text';"
       "PRAGMA writable_schema = RESET; UPDATE texts SET text = 'prod' "
       "WHERE number = (SELECT subject FROM decision_subjects LIMIT 1);"
       "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept;"
-      "PRAGMA writable_schema = RESET");
+      "PRAGMA writable_schema = RESET;"
+      "CREATE TRIGGER in_the_way BEFORE UPDATE ON texts BEGIN SELECT RAISE(ABORT, 'no'); END");
   EXPECT_NE(findings(), std::vector<std::string>());
   repair();
   EXPECT_EQ(findings(), std::vector<std::string>());

@@ -57,8 +57,9 @@ Result<std::shared_ptr<CaseJudge::Model>> CaseJudge::model_of(const Json& member
   }
   ASSAY_ASSIGN(CaseModel given, load_model(snapshot_, member));
   const std::size_t statements = statements_of(given.facts);
-  if (model_statements_ + statements > kMaxStatements) {
+  if (model_statements_ + statements > kMaxStatements || models_.size() >= kMaxCases) {
     models_.clear();
+    cases_.clear();  // they share what the models have
     model_statements_ = 0;
   }
   model_statements_ += statements;
@@ -73,10 +74,10 @@ Result<bool> CaseJudge::suppose(const Models& models, CaseFile& file) {
     if (!model.supposed) {
       CaseModel supposed = model.given;
       ASSAY_ASSIGN(model.sure, suppose_model(hypothesis_, inputs_, levels_, supposed));
-      if (supposed.facts.lineage) {
-        supposed.results = std::make_shared<const KeptResults>(supposed.facts.lineage);
-      }
       model.supposed = std::move(supposed);
+    } else if (model.supposed->facts.lineage && !model.supposed->results) {
+      // From the second case on: what only one case names is judged once.
+      model.supposed->results = std::make_shared<const KeptResults>(model.supposed->facts.lineage);
     }
     file.models[i] = *model.supposed;
     sure = sure && model.sure;

@@ -27,7 +27,7 @@ class CaseJudge {
   };
   // Limit on cases that are kept loaded.
   static constexpr std::size_t kMaxCases = 512;
-  // Limit on the statements, with those of lineages, of the models that are kept.
+  // Limit on the statements, with those of lineages, of the models that are kept, with all cases.
   static constexpr std::size_t kMaxStatements = 50'000;
 
   // The references must outlive the object. `check` is called again and again; its error ends the
