@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/http/self_signed.h"
 #include "tests/server/http/server_fixture.h"
 
 namespace assay::server {
