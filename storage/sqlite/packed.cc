@@ -78,21 +78,17 @@ bool set_dictionary(z_stream& stream, int (*set)(z_stream*, const Bytef*, uInt))
 // third of the work.
 class Deflater {
  public:
-  Deflater()
-      : made_(deflateInit2(&stream_, kLevel, Z_DEFLATED, kWindowBits, kMemoryLevel,
-                           Z_DEFAULT_STRATEGY) == Z_OK) {}
-  ~Deflater() {
-    if (made_) {
-      deflateEnd(&stream_);
-    }
+  // Without memory there is no stream, which whatever is done with it says.
+  Deflater() {
+    deflateInit2(&stream_, kLevel, Z_DEFLATED, kWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
   }
+  ~Deflater() { deflateEnd(&stream_); }
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
   // Nothing when zlib fails, such as for want of memory.
   std::optional<Bytes> deflate_whole(ByteView bytes) {
-    if (!made_ || deflateReset(&stream_) != Z_OK ||
-        !set_dictionary(stream_, deflateSetDictionary)) {
+    if (deflateReset(&stream_) != Z_OK || !set_dictionary(stream_, deflateSetDictionary)) {
       return std::nullopt;
     }
     Bytes out(deflateBound(&stream_, static_cast<uLong>(bytes.size())));
@@ -107,7 +103,6 @@ class Deflater {
 
  private:
   z_stream stream_{};
-  bool made_;
 };
 
 std::optional<Bytes> deflated(ByteView bytes) {
