@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision keeps and hashes of its results, written member by member: a JSON value for each
-// of them takes longer than all of the judging.
+// Writes the results of a decision as canonical JSON, member by member, for its document and for
+// the digest that a replay compares. Making JSON values first took as long as judging the case.
 #include <utility>
 #include <vector>
 
@@ -69,7 +69,7 @@ Status write(std::string& out, const std::vector<ConditionResult>& results) {
   return {};
 }
 
-// With what the document has beside what a replay compares, or without.
+// `whole`: as in the document. Otherwise without the members that a replay does not compare.
 Status write(std::string& out, const PolicyResult& policy, bool whole) {
   auto object = JcsWriter::object(out);
   ASSAY_TRY(write(object.member("conditions"), policy.conditions));

@@ -78,7 +78,7 @@ bool set_dictionary(z_stream& stream, int (*set)(z_stream*, const Bytef*, uInt))
 // third of the work.
 class Deflater {
  public:
-  // Without memory there is no stream, which whatever is done with it says.
+  // When memory is short, no stream is made, and deflateReset() returns an error later.
   Deflater() {
     deflateInit2(&stream_, kLevel, Z_DEFLATED, kWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
   }

@@ -119,8 +119,9 @@ Status drop(Connection& connection, const Object& object) {
   return connection.execute(sql.c_str());
 }
 
-// Makes the index over texts possible again where damage gave two of them one text: the later row
-// gets a text that no row has, so what names it does not fit its seal, and is made again.
+// After damage, two rows of `texts` may have the same text. Then the unique index over them cannot
+// be made. The later row gets a text that no other row has: rows that name it no longer fit their
+// seals, and repair makes them again.
 Status make_texts_distinct(Connection& connection) {
   ASSAY_ASSIGN(const std::int64_t doubled,
                connection.integer("SELECT EXISTS (SELECT 1 FROM texts NOT INDEXED "

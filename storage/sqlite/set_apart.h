@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a text that are binary by nature, set apart from it: digests in hex, UUIDs, signatures
-// in base64. They do not compress, and written as characters they keep what stands between them
-// from doing so; as bytes they take half of the room. The text keeps a mark in place of each.
+// Takes digests in hex, UUIDs and signatures in base64 out of a text. The text keeps a mark in
+// place of each, and their bytes are kept beside it. Such values do not compress, and as characters
+// they take up to twice as much room as their bytes.
 #pragma once
 
 #include <optional>

@@ -59,7 +59,7 @@ Result<std::shared_ptr<CaseJudge::Model>> CaseJudge::model_of(const Json& member
   const std::size_t statements = statements_of(given.facts);
   if (model_statements_ + statements > kMaxStatements || models_.size() >= kMaxCases) {
     models_.clear();
-    cases_.clear();  // they share what the models have
+    cases_.clear();  // they hold the same facts, which would stay in memory
     model_statements_ = 0;
   }
   model_statements_ += statements;
@@ -76,7 +76,7 @@ Result<bool> CaseJudge::suppose(const Models& models, CaseFile& file) {
       ASSAY_ASSIGN(model.sure, suppose_model(hypothesis_, inputs_, levels_, supposed));
       model.supposed = std::move(supposed);
     } else if (model.supposed->facts.lineage && !model.supposed->results) {
-      // From the second case on: what only one case names is judged once.
+      // Not for the first case: results for a model that no other case names would not be used.
       model.supposed->results = std::make_shared<const KeptResults>(model.supposed->facts.lineage);
     }
     file.models[i] = *model.supposed;

@@ -27,7 +27,8 @@ class CaseJudge {
   };
   // Limit on cases that are kept loaded.
   static constexpr std::size_t kMaxCases = 512;
-  // Limit on the statements, with those of lineages, of the models that are kept, with all cases.
+  // Limit on the statements, with those of lineages, of all models that are kept. Beyond it, models
+  // and cases are forgotten.
   static constexpr std::size_t kMaxStatements = 50'000;
 
   // The references must outlive the object. `check` is called again and again; its error ends the
@@ -91,8 +92,8 @@ class CaseJudge {
   CaseGaps gaps_;
   DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use
   std::map<DocumentId, Case> cases_;
-  // By the member that names them in cases, as canonical text: pods of one model differ in little
-  // but themselves.
+  // The key is the text of the member that names the model in its cases. Cases of many pods name
+  // the same model.
   std::map<std::string, std::shared_ptr<Model>> models_;
   std::size_t model_statements_ = 0;  // of models_
   // By the policies and the reference sets of the case.
