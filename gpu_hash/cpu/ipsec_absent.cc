@@ -4,7 +4,12 @@
 
 namespace assay::gpu_hash {
 
-std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant, HashAlgorithm) { return nullptr; }
+ProcessorFeatures ipsec_features() { return {}; }
+
+std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant, HashAlgorithm,
+                                              const ProcessorFeatures&) {
+  return nullptr;
+}
 
 std::string ipsec_version() { return {}; }
 

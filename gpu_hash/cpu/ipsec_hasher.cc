@@ -15,7 +15,13 @@ namespace {
 
 using Manager = Handle<IMB_MGR, free_mb_mgr>;
 
-// A manager that runs on this processor, or null. `flags` keep the library from parts of it.
+[[nodiscard]] constexpr bool has(std::uint64_t features, std::uint64_t wanted) {
+  return (features & wanted) == wanted;
+}
+
+// A manager that computes `variant`. init_mb_mgr_*() does not look at the processor: it runs the
+// instructions that its name says, first of all in a self-test. So nobody may call it before
+// runs_on() has agreed.
 Manager make_manager(LeafVariant variant) {
   Manager manager(alloc_mb_mgr(variant == LeafVariant::kAvx2 ? IMB_FLAG_SHANI_OFF : 0));
   if (manager == nullptr) {
@@ -26,11 +32,7 @@ Manager make_manager(LeafVariant variant) {
   } else {
     init_mb_mgr_avx2(manager.get());
   }
-  const bool sha_ni = (manager->features & IMB_FEATURE_SHANI) != 0;
-  if (imb_get_errno(manager.get()) != 0 || (variant == LeafVariant::kAvx2ShaNi && !sha_ni)) {
-    return nullptr;
-  }
-  return manager;
+  return imb_get_errno(manager.get()) == 0 ? std::move(manager) : nullptr;
 }
 
 std::size_t lanes_of(LeafVariant variant, HashAlgorithm algorithm) {
@@ -137,8 +139,25 @@ class IpsecHasher final : public LeafHasher {
 
 }  // namespace
 
-std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant variant, HashAlgorithm algorithm) {
-  if (variant == LeafVariant::kOpenSsl) {
+// The library counts instructions for all of its ciphers (IMB_CPUFLAGS_*), and its self-test uses
+// them. It asks the processor alone; GCC's functions ask whether the system keeps the registers, too.
+ProcessorFeatures ipsec_features() {
+  const Manager manager(alloc_mb_mgr(0));
+  if (manager == nullptr) {
+    return {};
+  }
+  const std::uint64_t features = manager->features;
+  __builtin_cpu_init();
+  return {
+      .avx2 = has(features, IMB_CPUFLAGS_AVX2) && __builtin_cpu_supports("avx2") != 0,
+      .avx512 = has(features, IMB_CPUFLAGS_AVX512) && __builtin_cpu_supports("avx512f") != 0,
+      .sha = has(features, IMB_FEATURE_SHANI),
+  };
+}
+
+std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant variant, HashAlgorithm algorithm,
+                                              const ProcessorFeatures& features) {
+  if (variant == LeafVariant::kOpenSsl || !runs_on(variant, features)) {
     return nullptr;
   }
   Manager manager = make_manager(variant);

@@ -147,12 +147,26 @@ std::string describe(LeafVariant variant) {
   return "ipsec-mb " + ipsec_version() + " " + std::string(name(variant).substr(kLibrary.size()));
 }
 
+bool runs_on(LeafVariant variant, const ProcessorFeatures& features) {
+  switch (variant) {
+    case LeafVariant::kAvx512:
+      return features.avx512;
+    case LeafVariant::kAvx2ShaNi:
+      return features.avx2 && features.sha;
+    case LeafVariant::kAvx2:
+      return features.avx2;
+    case LeafVariant::kOpenSsl:
+      break;
+  }
+  return true;
+}
+
 const std::vector<LeafVariant>& leaf_variants() {
   static const std::vector<LeafVariant> variants = [] {
     std::vector<LeafVariant> found = {LeafVariant::kOpenSsl};
     for (const LeafVariant variant :
          {LeafVariant::kAvx512, LeafVariant::kAvx2ShaNi, LeafVariant::kAvx2}) {
-      if (make_ipsec_hasher(variant, HashAlgorithm::kSha256) != nullptr) {
+      if (make_leaf_hasher(variant, HashAlgorithm::kSha256) != nullptr) {
         found.push_back(variant);
       }
     }
@@ -162,8 +176,9 @@ const std::vector<LeafVariant>& leaf_variants() {
 }
 
 std::unique_ptr<LeafHasher> make_leaf_hasher(LeafVariant variant, HashAlgorithm algorithm) {
-  return variant == LeafVariant::kOpenSsl ? std::make_unique<OpenSslHasher>(algorithm)
-                                          : make_ipsec_hasher(variant, algorithm);
+  return variant == LeafVariant::kOpenSsl
+             ? std::make_unique<OpenSslHasher>(algorithm)
+             : make_ipsec_hasher(variant, algorithm, ipsec_features());
 }
 
 Status test_leaf_hasher(std::string_view name, HashAlgorithm algorithm, LeafHasher& hasher) {

@@ -59,6 +59,17 @@ enum class LeafVariant : std::uint8_t {
 // Returns the name with the library's version: "ipsec-mb 1.3.0 avx512", "OpenSSL 3.0.19".
 [[nodiscard]] std::string describe(LeafVariant variant);
 
+// Instructions that the variants need. A member is true only when the processor has them and the
+// operating system keeps their registers.
+struct ProcessorFeatures {
+  bool avx2 = false;
+  bool avx512 = false;
+  bool sha = false;
+};
+
+// Returns whether `variant` may run on a processor with `features`.
+[[nodiscard]] bool runs_on(LeafVariant variant, const ProcessorFeatures& features);
+
 // Returns the variants that this build and this processor support. OpenSSL is always the first.
 [[nodiscard]] const std::vector<LeafVariant>& leaf_variants();
 
@@ -77,10 +88,13 @@ enum class LeafVariant : std::uint8_t {
 // is fastest.
 [[nodiscard]] LeafVariant best_leaf_variant(HashAlgorithm algorithm);
 
-// The ipsec-mb parts of make_leaf_hasher() and describe(). In builds without the library, the first
-// returns null and the second an empty string.
+// The parts of ipsec-mb: what this processor has of what the library needs; a hasher, or null when
+// runs_on() says no; the version. In builds without the library there are no features, and the
+// version is empty.
+[[nodiscard]] ProcessorFeatures ipsec_features();
 [[nodiscard]] std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant variant,
-                                                            HashAlgorithm algorithm);
+                                                            HashAlgorithm algorithm,
+                                                            const ProcessorFeatures& features);
 [[nodiscard]] std::string ipsec_version();
 
 }  // namespace assay::gpu_hash

@@ -4,6 +4,7 @@
 #include "gpu_hash/cpu/leaf_hasher.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +35,36 @@ TEST(LeafVariants, EachPassesItsTest) {
       ASSERT_NE(hasher, nullptr) << name(variant);
       const Status status = test_leaf_hasher(name(variant), algorithm, *hasher);
       EXPECT_TRUE(status.has_value()) << to_string(status.error());
+    }
+  }
+}
+
+constexpr LeafVariant kVariants[] = {LeafVariant::kOpenSsl, LeafVariant::kAvx512,
+                                     LeafVariant::kAvx2ShaNi, LeafVariant::kAvx2};
+
+TEST(LeafVariants, NoneRunsWithoutItsInstructions) {
+  struct Case {
+    ProcessorFeatures features;
+    std::vector<LeafVariant> run;
+  };
+  using enum LeafVariant;
+  const Case cases[] = {
+      {{}, {kOpenSsl}},
+      {{.sha = true}, {kOpenSsl}},  // Goldmont: SHA instructions, no AVX2
+      {{.avx2 = true}, {kOpenSsl, kAvx2}},
+      {{.avx2 = true, .sha = true}, {kOpenSsl, kAvx2ShaNi, kAvx2}},
+      {{.avx2 = true, .avx512 = true}, {kOpenSsl, kAvx512, kAvx2}},
+      {{.avx2 = true, .avx512 = true, .sha = true}, {kOpenSsl, kAvx512, kAvx2ShaNi, kAvx2}},
+  };
+  for (const Case& one : cases) {
+    std::vector<LeafVariant> run;
+    std::ranges::copy_if(kVariants, std::back_inserter(run),
+                         [&](LeafVariant variant) { return runs_on(variant, one.features); });
+    EXPECT_EQ(run, one.run) << one.features.avx2 << one.features.avx512 << one.features.sha;
+    for (const LeafVariant variant : kVariants) {
+      if (!runs_on(variant, one.features)) {
+        EXPECT_EQ(make_ipsec_hasher(variant, HashAlgorithm::kSha256, one.features), nullptr);
+      }
     }
   }
 }
@@ -127,12 +158,17 @@ TEST(LeafVariants, MixedLengths_EqualOpenSsl) {
 // fastest one.
 class EveryVariant : public testing::TestWithParam<LeafVariant> {
  protected:
+  void SetUp() override {
+    if (std::ranges::count(leaf_variants(), GetParam()) == 0) {
+      GTEST_SKIP() << "this processor or this build cannot run " << name(GetParam());
+    }
+  }
   [[nodiscard]] static std::unique_ptr<Engine> engine(unsigned threads) {
     return make_cpu_engine(threads, GetParam());
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(leaf_variants()),
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(kVariants),
                          [](const auto& test) {
                            std::string text(name(test.param));
                            std::erase(text, '-');
