@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 
 namespace assay {
@@ -73,9 +74,7 @@ Result<std::string> canonical_repository(std::string_view name) {
       slash != std::string_view::npos &&
       (first.find_first_of(".:") != std::string_view::npos || first == "localhost");
   std::string host(has_host ? first : kDefaultHost);
-  for (char& c : host) {
-    c = is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  host = lower_case(host);
   if (host == "index.docker.io") {
     host = kDefaultHost;
   }
@@ -91,7 +90,9 @@ Result<std::string> canonical_repository(std::string_view name) {
   }
   std::string repository = host + "/" + path;
   if (!good || repository.size() > kMaxRepository) {
-    return refuse("the image has no valid name");
+    return refuse(std::ranges::any_of(path, is_upper)
+                      ? "the name of an image has no capital letters behind its host"
+                      : "the image has no valid name");
   }
   return repository;
 }

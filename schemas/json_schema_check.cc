@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "schemas/core/bytes.h"
 #include "schemas/json_schema_node.h"
 
 namespace assay {
@@ -102,7 +103,9 @@ struct JsonSchema::Check {
       return refuse(out, "the text is too short or too long");
     }
     if (node.pattern && !RE2::PartialMatch(value, *node.pattern)) {
-      return refuse(out, "the text does not have the form that is asked for");
+      const bool capitals = out != nullptr && RE2::PartialMatch(lower_case(value), *node.pattern);
+      return refuse(out, capitals ? "the text must not have capital letters"
+                                  : "the text does not have the form that is asked for");
     }
     return true;
   }

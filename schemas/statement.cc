@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schemas/core/bytes.h"
 #include "schemas/digest_set.h"
 #include "schemas/members.h"
 #include "schemas/name_form.h"
@@ -39,6 +40,16 @@ bool is_name_part(std::string_view part) {
   return !part.empty() && is_alphanumeric(part.front()) && is_alphanumeric(part.back()) &&
          std::all_of(part.begin(), part.end(),
                      [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+bool is_model_name(std::string_view name) {
+  bool valid = !name.empty() && name.size() <= kMaxModelName;
+  for (std::size_t start = 0; valid && start <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', start), name.size());
+    valid = is_name_part(name.substr(start, slash - start));
+    start = slash + 1;
+  }
+  return valid;
 }
 
 }  // namespace
@@ -89,13 +100,11 @@ Result<std::string> encode_statement(const Statement& statement) {
 }
 
 Status check_model_name(std::string_view name) {
-  bool valid = !name.empty() && name.size() <= kMaxModelName;
-  for (std::size_t start = 0; valid && start <= name.size();) {
-    const std::size_t slash = std::min(name.find('/', start), name.size());
-    valid = is_name_part(name.substr(start, slash - start));
-    start = slash + 1;
-  }
-  if (!valid) {
+  if (!is_model_name(name)) {
+    if (const std::string lower = lower_case(name); is_model_name(lower)) {
+      return fail(ErrorCode::kSchemaViolation,
+                  "a model name has no capital letters; write " + lower);
+    }
     return fail(ErrorCode::kSchemaViolation,
                 "a model name looks like acme/demo-llm: parts of a-z, 0-9, '.', '_' and '-' that "
                 "begin and end with a letter or digit, at most 253 characters");

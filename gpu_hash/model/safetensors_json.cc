@@ -118,11 +118,10 @@ class HeaderReader {
     }
   }
 
-  bool parse_error(std::size_t position, const std::string&,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& problem) {
-    return problem.id == kNumberOverflow
-               ? number_range()
-               : refuse("header-json", "not well-formed JSON at byte " + std::to_string(position));
+    return problem.id == kNumberOverflow ? number_range()
+                                         : refuse("header-json", not_well_formed(position, token));
   }
 
   [[nodiscard]] Error& error() { return error_; }

@@ -21,6 +21,8 @@ using ByteView = std::span<const std::uint8_t>;
 // Borrows `bytes` as characters.
 [[nodiscard]] std::string_view as_text(ByteView bytes);
 [[nodiscard]] Bytes to_bytes(std::string_view text);
+// Returns `text` with A to Z in lower case, and every other byte as it is.
+[[nodiscard]] std::string lower_case(std::string_view text);
 
 // Returns lowercase hex, two characters for each byte.
 [[nodiscard]] std::string hex_encode(ByteView bytes);

@@ -138,15 +138,13 @@ class StrictBuilder {
     --depth_;
     return dom_.end_array();
   }
-  bool parse_error(std::size_t position, const std::string&,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& problem) {
     if (problem.id == kNumberOverflow) {
       return unsafe_number();
     }
-    error_ =
-        Error{ErrorCode::kMalformedJson,
-              "not well-formed JSON at byte " + std::to_string(long_strings_.place_of(position)),
-              {}};
+    error_ = Error{
+        ErrorCode::kMalformedJson, not_well_formed(long_strings_.place_of(position), token), {}};
     return false;
   }
 
@@ -219,6 +217,15 @@ Result<Json> parse(std::string_view text, const JsonLimits& limits, BigIntegers 
 }
 
 }  // namespace
+
+std::string not_well_formed(std::size_t byte, std::string_view token) {
+  // The parser ends inside of NaN, nan (at first it could be null), Infinity and inf; what it read
+  // begins before them.
+  token.remove_prefix(token.find_last_of(" \t\n\r:,[-") + 1);
+  const bool no_number = token == "N" || token == "na" || token == "I" || token == "i";
+  return "not well-formed JSON at byte " + std::to_string(byte) +
+         (no_number ? "; JSON has no NaN and no Infinity" : "");
+}
 
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   return parse(text, limits, BigIntegers::kRefused);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -37,6 +38,10 @@ inline constexpr std::int64_t kMaxSafeInteger = (std::int64_t{1} << 53) - 1;
 // double, and more bytes, nesting or memory than `limits` allow.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 [[nodiscard]] Result<Json> parse_json(ByteView bytes, const JsonLimits& limits = {});
+
+// Returns "not well-formed JSON at byte N", and that JSON has no NaN where that is what stands
+// there. `token` is what the parser read last, to the byte at which it stopped.
+[[nodiscard]] std::string not_well_formed(std::size_t byte, std::string_view token);
 
 // Returns the canonical form of RFC 8785 (JCS). Errors: malformed-json when I-JSON cannot represent
 // `value` (NaN, infinities, invalid UTF-8, integers outside the safe range, binary).
