@@ -179,6 +179,14 @@ Result<Place> NodeMap::in_pod(const std::string& location, const JobPod& pod) co
   ASSAY_TRY(check_volume_name(pod.volume));
   const fs::path volumes = kubelet_ / "pods" / pod.uid / "volumes";
   std::error_code error;
+  std::error_code trouble;  // that leaves open what is there
+  const auto note = [&] {
+    if (error && error != std::errc::no_such_file_or_directory &&
+        error != std::errc::not_a_directory) {
+      trouble = error;
+    }
+    error.clear();
+  };
   std::vector<fs::path> found;
   for (fs::directory_iterator at(volumes, error), end; !error && at != end; at.increment(error)) {
     const std::string plugin = at->path().filename().string();
@@ -189,7 +197,12 @@ Result<Place> NodeMap::in_pod(const std::string& location, const JobPod& pod) co
         fs::is_directory(fs::symlink_status(mount, error))) {
       found.push_back(mount);
     }
-    error.clear();
+    note();
+  }
+  note();
+  if (trouble) {
+    return fail(ErrorCode::kFileUnreadable, "The volumes of this pod: " + trouble.message(),
+                pod.uid);
   }
   if (found.size() != 1) {
     return no_volume(found.empty() ? "The kubelet has no such volume of this pod mounted"

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <spawn.h>
@@ -112,11 +113,15 @@ Result<ChildProcess> ChildProcess::start(const ChildProgram& program,
   Spawn spawn;
   const std::vector<Descriptor> copies = copies_above(descriptors);
   const std::vector<char*> environment = environment_of_child(program.inherits_environment);
+  if (copies.size() != descriptors.size() || !prepare(spawn, copies, program)) {
+    return fail(ErrorCode::kInternal, "the system has no more descriptors or memory for a process");
+  }
   pid_t pid = -1;
-  if (copies.size() != descriptors.size() || !prepare(spawn, copies, program) ||
-      ::posix_spawn(&pid, program.path.c_str(), &spawn.actions, &spawn.attributes, argv.data(),
-                    environment.data()) != 0) {
-    return fail(ErrorCode::kInternal, "the system starts no more processes");
+  const int error = ::posix_spawn(&pid, program.path.c_str(), &spawn.actions, &spawn.attributes,
+                                  argv.data(), environment.data());
+  if (error != 0) {
+    return fail(ErrorCode::kInternal,
+                "the system does not start the program: " + std::generic_category().message(error));
   }
   Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return ChildProcess(pid, std::move(pidfd));

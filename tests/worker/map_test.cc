@@ -212,5 +212,13 @@ TEST_F(Places, OfAPod_ScratchIsNoClaim) {
   EXPECT_EQ(found({}, claim, JobPod{"uid-4", "pv-1"}), "invalid-path");
 }
 
+// Nobody knows then whether the pod has the volume, and the job is not ended for want of it.
+TEST_F(Places, OfAPod_VolumesThatCannotBeListedAreNotMissing) {
+  const fs::path pod = dir_ / "kubelet/pods/uid-1";
+  fs::create_directories(pod);
+  fs::create_directory_symlink("volumes", pod / "volumes");
+  EXPECT_EQ(found({}, "pvc://inference/models", JobPod{"uid-1", "pv-1"}), "file-unreadable");
+}
+
 }  // namespace
 }  // namespace assay::worker
