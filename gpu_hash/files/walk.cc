@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -15,7 +13,7 @@
 #include <dirent.h>
 
 #include "gpu_hash/files/ignore.h"
-#include "schemas/posix/files.h"
+#include "gpu_hash/files/links.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -28,7 +26,12 @@ struct CloseDirectory {
 using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
 
 std::unexpected<Error> unreadable(int error, const std::string& path) {
-  return fail(ErrorCode::kFileUnreadable, std::generic_category().message(error), path);
+  std::string why = std::generic_category().message(error);
+  if (error == EACCES && path == "lost+found") {
+    why +=
+        "; the file system keeps this directory for itself: leave it out with --ignore /lost+found";
+  }
+  return fail(ErrorCode::kFileUnreadable, std::move(why), path);
 }
 
 std::unexpected<Error> refused_link(const char* why, const std::string& path) {
@@ -57,21 +60,10 @@ std::optional<std::string> below(const fs::path& top, const fs::path& path) {
   return relative;
 }
 
-// Whether `path` below `base` is reached without ever leaving `base`. A link that is absolute, or
-// leads out and in again, means something else where the directory is mounted in another place.
-bool stays_beneath(int base, const std::string& path) {
-  open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const Descriptor found(
-      static_cast<int>(::syscall(SYS_openat2, base, path.c_str(), &how, sizeof how)));
-  return static_cast<bool>(found);
-}
-
 class Walker {
  public:
-  Walker(fs::path top, std::shared_ptr<const Directory> base, IgnoreRules rules, bool follow)
-      : top_(std::move(top)), base_(std::move(base)), rules_(std::move(rules)), follow_(follow) {}
+  Walker(std::shared_ptr<const Directory> base, IgnoreRules rules, bool follow)
+      : base_(std::move(base)), rules_(std::move(rules)), follow_(follow) {}
 
   Result<std::vector<WalkedFile>> run() {
     Descriptor fd(::openat(base_->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -151,38 +143,20 @@ class Walker {
     return fd ? enter(std::move(fd), path + "/", real + "/") : unreadable(errno, path);
   }
 
-  // Where the link leads is only a hint: the target is reached again from the top, part by part
-  // and without following links, so it lies below the top whatever happened in between.
   Status visit_link(const std::string& path, const std::string& real) {
-    std::error_code error;
-    const fs::path target = fs::canonical(top_ / real, error);
-    if (error) {
-      return refused_link("a symbolic link leads nowhere", path);
-    }
-    if (target == top_) {
+    ASSAY_ASSIGN(const LinkTarget target, follow_below(base_->fd(), real, path));
+    const mode_t mode = target.status.st_mode;
+    if (target.path.empty()) {
       return refused_link("a symbolic link leads to a directory above it", path);
     }
-    const std::optional<std::string> resolved = below(top_, target);
-    if (!resolved) {
-      return refused_link("a symbolic link leads out of the directory", path);
+    if (S_ISREG(mode)) {
+      return add(path, target.path, target.status);
     }
-    if (!stays_beneath(base_->fd(), real)) {
-      return refused_link("a symbolic link is absolute, or leads out of the directory and in again",
-                          path);
+    if (!S_ISDIR(mode)) {
+      return fail(ErrorCode::kUnsupportedFileType, type_name(mode), path);
     }
-    const Descriptor place = open_below(base_->fd(), *resolved, O_PATH);
-    struct stat status{};
-    if (!place || ::fstat(place.get(), &status) != 0) {
-      return unreadable(errno, path);
-    }
-    if (S_ISREG(status.st_mode)) {
-      return add(path, *resolved, status);
-    }
-    if (!S_ISDIR(status.st_mode)) {
-      return fail(ErrorCode::kUnsupportedFileType, type_name(status.st_mode), path);
-    }
-    Descriptor fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return fd ? enter(std::move(fd), path + "/", *resolved + "/") : unreadable(errno, path);
+    Descriptor fd(::openat(target.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd ? enter(std::move(fd), path + "/", target.path + "/") : unreadable(errno, path);
   }
 
   Status add(const std::string& path, const std::string& real, const struct stat& status) {
@@ -194,7 +168,6 @@ class Walker {
     return {};
   }
 
-  fs::path top_;
   std::shared_ptr<const Directory> base_;
   IgnoreRules rules_;
   bool follow_;
@@ -242,7 +215,7 @@ Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& op
     return single_file(path, real);
   }
   ASSAY_ASSIGN(auto base, Directory::open(real));
-  return Walker(std::move(real), std::move(base), std::move(rules), options.follow_symlinks).run();
+  return Walker(std::move(base), std::move(rules), options.follow_symlinks).run();
 }
 
 Result<std::vector<WalkedFile>> find_model(const fs::path& path, const Artifact& artifact) {
