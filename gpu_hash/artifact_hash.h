@@ -18,6 +18,7 @@
 #include "schemas/core/error.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/outline.h"
+#include "schemas/core/read_protection.h"
 
 namespace assay::gpu_hash {
 
@@ -49,6 +50,16 @@ struct ArtifactOptions {
   // its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
   // outline of `reuse` must also have the span `outline_span`.
   const Reuse* reuse = nullptr;
+  // Refuse a model that lacks something, before its files are hashed.
+  bool refuse_lacks = false;
+};
+
+// A file that shows that the model is not whole: a pointer of Git LFS, or an index of shards that
+// names files which are not there.
+struct Lack {
+  std::string file;    // path in the artifact
+  std::string detail;  // what is wrong, and what to do, for people
+  bool operator==(const Lack&) const = default;
 };
 
 // Receives the bytes hashed so far and in total. A byte that is part of a file and of a tensor is
@@ -68,6 +79,8 @@ struct HashedArtifact {
   std::vector<std::string> reused{};         // paths of files that were not read; their
                                              // entries come from ArtifactOptions::reuse
   std::uint64_t reused_bytes = 0;            // size of the entries that were not hashed
+  std::vector<Lack> lacks{};                 // in the order of files
+  ReadProtection read_protection{};          // of the files that were read
 };
 
 // Hashes the directory or file at `path`. When tensors are asked for, every file whose name ends in
@@ -75,7 +88,8 @@ struct HashedArtifact {
 // Errors: those of walk(), read_safetensors() and Engine::hash(), with the file in `where`;
 // file-changed also when a file changed after it was hashed, but before the last file was hashed;
 // invalid-parameter when there is nothing to hash; limit-exceeded for more than kMaxEntries
-// entries.
+// entries; incomplete-model when ArtifactOptions::refuse_lacks is set and the model lacks
+// something.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

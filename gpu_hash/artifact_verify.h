@@ -49,6 +49,7 @@ struct Verified {
   std::uint64_t bytes = 0;              // number of bytes hashed
   double seconds = 0;
   EngineInfo engine;
+  ReadProtection read_protection{};  // of the files that were read
 };
 
 // Hashes the directory or file at `path` with the parameters of `expected` and compares the

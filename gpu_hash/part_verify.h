@@ -38,6 +38,7 @@ struct VerifiedPart {
   bool missing = false;  // true when the file does not exist
   double seconds = 0;
   EngineInfo engine;
+  ReadProtection read_protection{};  // of the file; empty when it was not read
 
   [[nodiscard]] bool same() const { return detail.empty(); }
 };

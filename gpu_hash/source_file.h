@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
 
 #include "schemas/core/error.h"
+#include "schemas/core/read_protection.h"
 #include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
@@ -99,11 +101,17 @@ class SourceFile {
   [[nodiscard]] const std::string& label() const { return label_; }
 
   // Opens the file, or returns the handle that another caller still holds. Never blocks on a FIFO.
+  // Takes a read lease where the system grants one, which ends with the handle. A process that
+  // opens the file for writing meanwhile waits until the next read() or the end of the handle.
   // Errors: file-changed when the opened file is not the file that was found; file-unreadable.
   [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
 
-  // Checks that the file still exists and is the same. Errors: file-changed.
+  // Checks that the file still exists and is the same. Errors: file-changed; file-unreadable when
+  // the system does not tell.
   [[nodiscard]] Status check_unchanged() const;
+
+  // Returns the weakest protection that the file had in any open(); nothing before the first one.
+  [[nodiscard]] std::optional<Protection> protection() const;
 
   // Declares that nobody will read these bytes again soon. From the next open() on, bytes that are
   // not in the page cache bypass the page cache, where the file system allows that. Such reads take
@@ -118,6 +126,7 @@ class SourceFile {
   std::string label_;
   FileIdentity seen_;
   mutable std::atomic<bool> read_once_ = false;
+  mutable std::optional<Protection> protection_;  // guarded by mutex_
   mutable std::mutex mutex_;
   mutable std::weak_ptr<const OpenFile> open_;  // guarded by mutex_
 };
@@ -125,16 +134,19 @@ class SourceFile {
 // An open file. Thread-safe. Borrows its SourceFile, which must outlive it.
 class OpenFile {
  public:
-  // `direct` is the same file opened with O_DIRECT, or an empty descriptor.
-  OpenFile(const SourceFile& source, Descriptor fd, Descriptor direct)
+  // `direct` is the same file opened with O_DIRECT, or an empty descriptor. `leased` says that `fd`
+  // holds a read lease.
+  OpenFile(const SourceFile& source, Descriptor fd, Descriptor direct, bool leased)
       : source_(source),
         number_(++total),
         fd_(std::move(fd)),
+        leased_(leased),
         direct_(std::move(direct)),
         direct_works_(static_cast<bool>(direct_)) {}
 
-  // Fills `out` from byte `offset`. Errors: file-changed when the file ends early or is no longer
-  // the same after the read; file-unreadable on an input error.
+  // Fills `out` from byte `offset`. Errors: file-changed when the file ends early, is no longer the
+  // same after the read, or was opened for writing under the lease; file-unreadable on an input
+  // error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
   // Fills `parts`, one part after the other, from byte `offset`. With a `buffer`, and after
   // SourceFile::read_once(), large reads bypass the page cache when the cache holds less than half
@@ -163,6 +175,7 @@ class OpenFile {
   const SourceFile& source_;
   std::uint64_t number_;  // unique among all files that this process opened
   Descriptor fd_;
+  bool leased_;
   Descriptor direct_;
   mutable std::atomic<bool> direct_works_;  // false after the file system refused O_DIRECT
   mutable std::atomic<std::uint64_t> direct_bytes_ = 0;

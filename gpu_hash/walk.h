@@ -37,7 +37,8 @@ struct WalkedFile {
 // them. Directories are reached through their descriptors, so replacing a directory during the walk
 // cannot lead outside of `path`. Errors, with the path in the artifact in `where`: file-unreadable;
 // unsupported-file-type for a symlink, FIFO, socket or device; invalid-path for a name that is not
-// UTF-8, and for a symlink that is absolute, leads outside, leads nowhere or leads in a circle;
+// UTF-8, and for a symlink that is absolute, leads outside (even when it leads in again), leads
+// nowhere or leads in a circle;
 // invalid-parameter for a bad pattern; limit-exceeded for depth or number of files.
 [[nodiscard]] Result<std::vector<WalkedFile>> walk(const std::filesystem::path& path,
                                                    const WalkOptions& options = {});
@@ -58,5 +59,8 @@ struct WalkedFile {
 // Returns the patterns of kUsualIgnore (schemas/core/artifact.h) whose file or directory exists
 // below `path`. Empty when `path` is not a directory.
 [[nodiscard]] std::vector<std::string> usual_patterns(const std::filesystem::path& path);
+// Does the same for the patterns of `preset`.
+[[nodiscard]] std::vector<std::string> preset_patterns(const std::filesystem::path& path,
+                                                       const IgnorePreset& preset);
 
 }  // namespace assay::gpu_hash

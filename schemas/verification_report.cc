@@ -174,6 +174,17 @@ Result<std::optional<MemoryFacts>> read_memory(const Json& json) {
   return *std::move(memory);
 }
 
+Result<std::optional<ReadProtection>> read_protection(const Json& json) {
+  if (!json.contains("read_protection")) {
+    return std::optional<ReadProtection>();
+  }
+  auto protection = read_protection_from(json["read_protection"]);
+  if (!protection) {
+    return members::under("/read_protection", std::move(protection).error());
+  }
+  return *protection;
+}
+
 // Memory has tensors, at no location; every byte was hashed in place or staged.
 Status check_memory_report(const VerificationReport& report) {
   const bool about_memory = report.scope == JobScope::kDeviceMemory;
@@ -185,7 +196,7 @@ Status check_memory_report(const VerificationReport& report) {
     return {};
   }
   const bool has_files = !report.location.empty() || !report.volume.empty() || report.pod ||
-                         report.extra_count != 0 ||
+                         report.extra_count != 0 || report.read_protection ||
                          std::ranges::any_of(report.entries, [](const Entry& entry) {
                            return std::holds_alternative<FileEntry>(entry);
                          });
@@ -282,6 +293,9 @@ Json to_json(const VerificationReport& report) {
   if (report.memory) {
     json["memory"] = to_json(*report.memory);
   }
+  if (report.read_protection) {
+    json["read_protection"] = to_json(*report.read_protection);
+  }
   if (report.kernel_digest) {
     json["kernel_digest"] = report.kernel_digest->text();
   }
@@ -303,6 +317,7 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
   ASSAY_ASSIGN(auto not_covered, read_not_covered(json["not_covered"]));
   ASSAY_ASSIGN(auto extra, read_extra(json));
   ASSAY_ASSIGN(auto kernel_digest, read_kernel_digest(json));
+  ASSAY_ASSIGN(auto protection, read_protection(json));
   ASSAY_ASSIGN(const Timestamp started_at, members::time(json, "started_at"));
   ASSAY_ASSIGN(const Timestamp finished_at, members::time(json, "finished_at"));
   VerificationReport report{.job = members::text(json, "job"),
@@ -325,6 +340,7 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
                             .kernel_digest = std::move(kernel_digest),
                             .check = members::text(json, "check"),
                             .bytes = members::number(json, "bytes"),
+                            .read_protection = protection,
                             .started_at = started_at,
                             .finished_at = finished_at};
   ASSAY_TRY(check_memory_report(report));

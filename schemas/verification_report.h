@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/core/artifact.h"
+#include "schemas/core/read_protection.h"
 #include "schemas/enrolment.h"
 #include "schemas/job.h"
 #include "schemas/memory_facts.h"
@@ -64,6 +65,9 @@ struct VerificationReport {
   // The kind of check. "full": every byte was hashed for this report. More kinds are planned.
   std::string check = "full";
   std::uint64_t bytes;  // bytes hashed
+  // What kept the files from being written while they were read. Absent for scope device-memory,
+  // when no file was read, and in reports of node agents that did not say it.
+  std::optional<ReadProtection> read_protection{};
   Timestamp started_at;
   Timestamp finished_at;
   bool operator==(const VerificationReport&) const = default;

@@ -239,6 +239,9 @@ Status LeasedJob::read_files(const Manifest& manifest, VerificationReport& repor
   report.extra = std::move(hashed->extra);
   report.extra_count = hashed->extra_count;
   report.bytes = hashed->bytes;
+  if (!hashed->read_protection.empty()) {
+    report.read_protection = hashed->read_protection;
+  }
   return {};
 }
 
@@ -251,12 +254,15 @@ Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
   }
   report.finished_at = parts_.clock.now();
   parts_.metrics.hashed(report.bytes);
-  parts_.events.tell("hashed", {{"job", lease_.job},
-                                {"entries", report.entries.size()},
-                                {"not_covered", report.not_covered.size()},
-                                {"extra", report.extra_count},
-                                {"bytes", report.bytes},
-                                {"device", report.device.id}});
+  parts_.events.tell(
+      "hashed", {{"job", lease_.job},
+                 {"entries", report.entries.size()},
+                 {"not_covered", report.not_covered.size()},
+                 {"extra", report.extra_count},
+                 {"bytes", report.bytes},
+                 {"read_protection",
+                  report.read_protection ? Json(name(report.read_protection->weakest())) : Json()},
+                 {"device", report.device.id}});
   return report;
 }
 

@@ -260,7 +260,12 @@ Result<NodeModel::Hashed> NodeModel::hash(gpu_hash::Engine& engine,
   ASSAY_ASSIGN(std::vector<gpu_hash::ObjectDigests> digests, digest(engine, progress, stop));
   ASSAY_TRY(drop_changed(digests));
   Hashed hashed;
+  std::set<const gpu_hash::SourceFile*> files;
   for (std::size_t i = 0; i < objects_.size(); ++i) {
+    const gpu_hash::SourceFile& file = *objects_[i].source;
+    if (const auto protection = file.protection(); protection && files.insert(&file).second) {
+      hashed.read_protection.add(*protection);
+    }
     std::visit([&](auto& entry) { entry.root = digests[i].root; }, objects_[i].entry);
     hashed.entries.push_back(objects_[i].entry);
     hashed.bytes += size_of(objects_[i].entry);

@@ -15,6 +15,7 @@
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/engine.h"
 #include "gpu_hash/source_file.h"
+#include "schemas/core/read_protection.h"
 #include "schemas/manifest.h"
 #include "schemas/report_size.h"
 #include "schemas/verification_report.h"
@@ -43,6 +44,7 @@ class NodeModel {
     std::vector<ExtraFile> extra;  // by path; as many as a report can list
     std::uint64_t extra_count = 0;
     std::uint64_t bytes = 0;
+    ReadProtection read_protection{};  // of the files that were read
   };
   // Hashes everything that find() found, except extra files. The entries of a file that changes or
   // cannot be read during hashing are reported as not covered. Errors: those of the engine that are

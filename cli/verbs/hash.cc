@@ -24,6 +24,7 @@ Result<Exit> hash(const Context& context, const HashOptions& options) {
   ASSAY_ASSIGN(
       const gpu_hash::HashedArtifact hashed,
       hash_with_progress(context, options.hash.path, artifact, options.hash.device, fallback));
+  tell_findings(context, hashed);
   if (context.json()) {
     Json json = hashed_json(hashed);
     add_fallback(json, fallback);
@@ -54,7 +55,9 @@ void add_hash(const Command& root, Context& context) {
       "in\n"
       "safetensors files. It is the same on every device and every machine. What is left out is a\n"
       "part of the root, too: --ignore, and of .git, model.assay.json, model.assay.json.times and\n"
-      "model.assay.outline at the top those that are there.");
+      "model.assay.outline at the top those that are there. Pointers of Git LFS, and shards that "
+      "an\n"
+      "index names and that are missing, are named on standard error.");
   verb.example("assay hash ./llama", "compute the artifact id of a model");
   verb.example("assay hash ./llama --device opencl:all",
                "hash on all GPUs of this machine at once");

@@ -22,9 +22,48 @@ void add_hash_options(const Command& verb, HashFlags& flags) {
   verb.option("--ignore", flags.ignore, "PATTERN",
               "leave out what matches: '*.tmp' at any depth, '/cache' at the top. The root binds "
               "the patterns; may be given again");
+  verb.option(
+      "--ignore-preset", flags.presets, "NAME",
+      "leave out the records of a download tool, huggingface or modelscope: the patterns of "
+      "docs/cli.md, whether such files are there or not; may be given again");
   verb.flag("--follow-symlinks", flags.follow_symlinks,
             "follow symbolic links that stay inside PATH; without it they are refused");
 }
+
+namespace {
+
+Status add_presets(const std::vector<std::string>& names, std::vector<std::string>& ignore) {
+  for (const std::string& name : names) {
+    const auto* const preset = std::ranges::find(kIgnorePresets, name, &IgnorePreset::name);
+    if (preset == kIgnorePresets.end()) {
+      return fail(ErrorCode::kUsage, "A preset is huggingface or modelscope", name);
+    }
+    for (const std::string_view pattern : preset->patterns) {
+      if (!pattern.empty()) {
+        ignore.emplace_back(pattern);
+      }
+    }
+  }
+  return {};
+}
+
+// Records of download tools at the top of the model make another root of each download.
+void tell_presets(const Context& context, const HashFlags& flags) {
+  for (const IgnorePreset& preset : kIgnorePresets) {
+    if (std::ranges::find(flags.presets, preset.name) != flags.presets.end()) {
+      continue;
+    }
+    for (const std::string& pattern : gpu_hash::preset_patterns(flags.path, preset)) {
+      if (std::ranges::find(flags.ignore, pattern) == flags.ignore.end()) {
+        message(context, "part of the model: " + pattern +
+                             ", which a download tool writes anew each time; --ignore-preset " +
+                             std::string(preset.name) + " leaves it out");
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context, const HashFlags& flags) {
   gpu_hash::ArtifactOptions options;
@@ -42,6 +81,8 @@ Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context, const
       ignore.push_back(std::move(pattern));
     }
   }
+  ASSAY_TRY(add_presets(flags.presets, ignore));
+  tell_presets(context, flags);
   sort_ignore(ignore);
   ASSAY_TRY(check(options.parameters));
   ASSAY_ASSIGN(options.objects, parse_objects(flags.objects));

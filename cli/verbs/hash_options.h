@@ -18,6 +18,7 @@ struct HashFlags {
   std::uint64_t chunk_size = kDefaultChunkSize;
   std::string objects = "both";
   std::vector<std::string> ignore;
+  std::vector<std::string> presets;  // names of kIgnorePresets (schemas/core/artifact.h)
   bool follow_symlinks = false;
 };
 
@@ -26,7 +27,8 @@ void add_hash_options(const Command& verb, HashFlags& flags);
 // Makes the options of hashing from the flags. Adds a pattern of kUsualIgnore
 // (schemas/core/artifact.h) to the ignore patterns when a file or directory of that name exists.
 // Such files often lie beside a model but are not a part of it. Prints each added pattern on
-// stderr, because the user did not give the pattern.
+// stderr, because the user did not give the pattern. Also names records of download tools that are
+// there and that no preset leaves out.
 [[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context,
                                                                  const HashFlags& flags);
 

@@ -17,6 +17,22 @@ std::string fixed(double value, int digits) {
   return text.data();
 }
 
+std::string protection_summary(const ReadProtection& protection) {
+  constexpr std::array<std::pair<Protection, std::string_view>, kProtections> kWords = {
+      {{Protection::kFsVerity, "fs-verity"},
+       {Protection::kLease, "a lease"},
+       {Protection::kReadOnlyMount, "a read-only mount"},
+       {Protection::kNone, "nothing"}}};
+  std::string text;
+  for (const auto& [kind, word] : kWords) {
+    if (protection.files(kind) > 0) {
+      text += (text.empty() ? "" : ", ") + counted(protection.files(kind), "file") + " by " +
+              std::string(word);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<gpu_hash::HashedArtifact> hash_with_progress(const Context& context, const std::string& path,
@@ -44,16 +60,41 @@ Json entries_json(const std::vector<Entry>& entries) {
   return list;
 }
 
+void tell_findings(const Context& context, const gpu_hash::HashedArtifact& hashed) {
+  for (const gpu_hash::Lack& lack : hashed.lacks) {
+    message(context, "not the whole model: " + lack.file + ": " + lack.detail);
+  }
+  tell_protection(context, hashed.read_protection);
+}
+
+void tell_protection(const Context& context, const ReadProtection& protection) {
+  if (!protection.empty()) {
+    message(context,
+            "protected from writers while they were read: " + protection_summary(protection));
+  }
+}
+
 Json hashed_json(const gpu_hash::HashedArtifact& hashed) {
-  return {{"root", hashed.id.root().hex()},
-          {"artifact", hashed.id.text()},
-          {"parameters", to_json(hashed.artifact.parameters)},
-          {"objects", entries_json(hashed.artifact.entries)},
-          {"bytes", hashed.bytes},
-          {"seconds", hashed.seconds},
-          {"device", hashed.engine.id},
-          {"device_name", hashed.engine.device},
-          {"driver", hashed.engine.driver}};
+  Json json = {{"root", hashed.id.root().hex()},
+               {"artifact", hashed.id.text()},
+               {"parameters", to_json(hashed.artifact.parameters)},
+               {"objects", entries_json(hashed.artifact.entries)},
+               {"bytes", hashed.bytes},
+               {"seconds", hashed.seconds},
+               {"device", hashed.engine.id},
+               {"device_name", hashed.engine.device},
+               {"driver", hashed.engine.driver}};
+  add_protection(json, hashed.read_protection);
+  for (const gpu_hash::Lack& lack : hashed.lacks) {
+    json["lacks"].push_back({{"file", lack.file}, {"detail", lack.detail}});
+  }
+  return json;
+}
+
+void add_protection(Json& json, const ReadProtection& protection) {
+  if (!protection.empty()) {
+    json["read_protection"] = to_json(protection);
+  }
 }
 
 std::string count_entries(const std::vector<Entry>& entries) {

@@ -95,6 +95,9 @@ void print_job(const Json& job) {
     if (const std::string refused = text_at(*detail, "refused"); !refused.empty()) {
       table.row({"registration refused", refused});
     }
+    if (const auto read = detail->find("read_protection"); read != detail->end()) {
+      table.row({"read under", text_at(*read, "weakest")});
+    }
     if (const std::uint64_t spots = number_at(*detail, "spot_checks"); spots > 0) {
       table.row({"spot checks", std::to_string(spots)});
     }

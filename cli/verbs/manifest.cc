@@ -37,6 +37,7 @@ struct CreateOptions {
   std::string reuse_outline;
   bool trust_mtime = false;
   bool record_mtime = false;
+  bool allow_incomplete = false;
 
   [[nodiscard]] bool to_file() const { return !out.empty() && out != "-"; }
   // A manifest that was made by reuse can be reused again.
@@ -166,6 +167,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(leave_out(context, options.out, options.hash.path, options.hash.ignore));
   ASSAY_TRY(leave_out(context, options.outline, options.hash.path, options.hash.ignore));
   ASSAY_ASSIGN(gpu_hash::ArtifactOptions artifact, artifact_options(context, options.hash));
+  artifact.refuse_lacks = !options.allow_incomplete;
   if (!options.outline.empty()) {
     ASSAY_TRY(check_outline_span(artifact.parameters, options.outline_span));
     artifact.outline_span = options.outline_span;
@@ -190,6 +192,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(write_outline(options, hashed));
   document += "\n";
   message(context, hashed_summary(hashed));
+  tell_findings(context, hashed);
   if (!options.to_file()) {
     ASSAY_TRY(finish_reuse(context, options, hashed, began));
     print_document(document);
@@ -227,6 +230,9 @@ void add_create(const Command& group, Context& context) {
               "the outline of OLD, of the same span, from which --outline is completed");
   verb.flag("--trust-mtime", options->trust_mtime,
             "you vouch for OLD and OLD.times, and that no file changes without its time");
+  verb.flag("--allow-incomplete", options->allow_incomplete,
+            "also make a manifest of Git LFS pointers in place of files, or without shards that a "
+            "*.safetensors.index.json names");
   add_signing_options(verb, options->signing, false);
   verb.note(
       "Without --key the manifest is an unsigned in-toto statement for 'assay sign'. What is "

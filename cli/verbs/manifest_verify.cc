@@ -113,6 +113,7 @@ Exit report(const Context& context, const TrustedManifest& trusted,
     for (const auto& difference : verified.differences) {
       json["differences"].push_back(difference_json(difference));
     }
+    add_protection(json, verified.read_protection);
     json["bytes"] = verified.bytes;
     json["seconds"] = verified.seconds;
     json["device"] = verified.engine.id;
@@ -129,6 +130,7 @@ Exit report(const Context& context, const TrustedManifest& trusted,
     print_line(difference_line(difference));
   }
   message(context, rate_summary(verified.bytes, verified.seconds, verified.engine));
+  tell_protection(context, verified.read_protection);
   if (!same) {
     warning("refused: content-mismatch: " + counted(verified.differences.size(), "difference") +
             " from " + trusted.artifact.text());
@@ -169,6 +171,7 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
     for (const auto& difference : differences) {
       json["differences"].push_back(difference_json(difference));
     }
+    add_protection(json, verified.read_protection);
     json["bytes"] = bytes;
     json["seconds"] = verified.seconds;
     json["device"] = verified.engine.id;
@@ -184,6 +187,7 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
     print_line(difference_line(difference));
   }
   message(context, rate_summary(bytes, verified.seconds, verified.engine));
+  tell_protection(context, verified.read_protection);
   if (!verified.same()) {
     warning("refused: content-mismatch: " + label_of(entry) + " differs from " +
             trusted.artifact.text());

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "gpu_hash/files/protection.h"
 #include "schemas/core/bytes.h"
 #include "schemas/posix/files.h"
 
@@ -95,6 +96,12 @@ bool mostly_cached(int fd, std::uint64_t offset, std::uint64_t size) {
   const std::size_t count = (offset + size - begin + page - 1) / page;
   const auto there = cached_pages(fd, begin, count, page);
   return !there || 2 * *there >= count;
+}
+
+// Whether a call failed because something else is where the file was. Every other failure leaves
+// open what is there.
+bool is_replaced(int error) {
+  return error == ENOENT || error == ELOOP || error == ENOTDIR || error == ENXIO;
 }
 
 // Splits "a/b/c" into the directory "a/b" and the name "c".
@@ -252,11 +259,13 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   Descriptor fd = open_below(base_->fd(), path_, kReadFlags);
   if (!fd) {
     const int error = errno;
-    if (error == ENOENT || error == ELOOP || error == ENOTDIR || error == ENXIO) {
+    if (is_replaced(error)) {
       return changed("the file was replaced after it was found", label_);
     }
     return unreadable(error, label_);
   }
+  // Before the file is looked at: what was written earlier shows in its times.
+  const Protection protection = protect(fd.get());
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
     return unreadable(errno, label_);
@@ -274,15 +283,26 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
       return changed("the file was replaced while it was opened", label_);
     }
   }
-  auto opened = std::make_shared<const OpenFile>(*this, std::move(fd), std::move(direct));
+  auto opened = std::make_shared<const OpenFile>(*this, std::move(fd), std::move(direct),
+                                                 protection == Protection::kLease);
   open_ = opened;
+  protection_ = std::min(protection, protection_.value_or(protection));
   return opened;
+}
+
+std::optional<Protection> SourceFile::protection() const {
+  const std::scoped_lock lock(mutex_);
+  return protection_;
 }
 
 Status SourceFile::check_unchanged() const {
   struct stat status{};
   if (!stat_beneath(base_->fd(), path_, status)) {
-    return changed("the file is gone", label_);
+    const int error = errno;
+    if (is_replaced(error)) {
+      return changed("the file is gone", label_);
+    }
+    return unreadable(error, label_);
   }
   if (!S_ISREG(status.st_mode) || identity_of(status) != seen_) {
     return changed("the file changed after it was found", label_);
@@ -396,6 +416,9 @@ Status OpenFile::check_unchanged() const {
   }
   if (identity_of(status) != source_.seen_) {
     return changed("the file changed while it was read", source_.label_);
+  }
+  if (leased_ && !keeps_lease(fd_.get())) {
+    return changed("another process opened the file for writing while it was read", source_.label_);
   }
   return {};
 }

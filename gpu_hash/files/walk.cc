@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <span>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -185,6 +186,20 @@ Result<std::vector<WalkedFile>> single_file(const fs::path& path, const fs::path
   return files;
 }
 
+// Those of `patterns`, each empty or anchored and without wildcards, that name something below
+// `path`.
+std::vector<std::string> present(const fs::path& path, std::span<const std::string_view> patterns) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const std::string_view pattern : patterns) {
+    if (!pattern.empty() && fs::is_directory(path, error) &&
+        fs::exists(fs::symlink_status(path / pattern.substr(1), error))) {
+      found.emplace_back(pattern);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 WalkOptions rules_of(const TreeParameters& parameters) {
@@ -192,15 +207,11 @@ WalkOptions rules_of(const TreeParameters& parameters) {
 }
 
 std::vector<std::string> usual_patterns(const fs::path& path) {
-  std::vector<std::string> patterns;
-  std::error_code error;
-  for (const std::string_view pattern : kUsualIgnore) {
-    const fs::file_status status = fs::symlink_status(path / pattern.substr(1), error);
-    if (fs::is_directory(path, error) && fs::exists(status)) {
-      patterns.emplace_back(pattern);
-    }
-  }
-  return patterns;
+  return present(path, kUsualIgnore);
+}
+
+std::vector<std::string> preset_patterns(const fs::path& path, const IgnorePreset& preset) {
+  return present(path, preset.patterns);
 }
 
 Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& options) {

@@ -5,9 +5,22 @@
 #include <chrono>
 #include <utility>
 
+#include "gpu_hash/model/lacks.h"
 #include "gpu_hash/model/plan.h"
 
 namespace assay::gpu_hash {
+namespace {
+
+Status check_whole(const std::vector<Lack>& lacks) {
+  if (lacks.empty()) {
+    return {};
+  }
+  const std::string others =
+      lacks.size() > 1 ? " (and " + std::to_string(lacks.size() - 1) + " more such files)" : "";
+  return fail(ErrorCode::kIncompleteModel, lacks.front().detail + others, lacks.front().file);
+}
+
+}  // namespace
 
 Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                      const ArtifactOptions& options, Engine& engine,
@@ -15,6 +28,8 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(options.parameters)));
+  std::vector<Lack> lacks = find_lacks(files);
+  ASSAY_TRY(options.refuse_lacks ? check_whole(lacks) : Status());
   ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
   if (!plan.malformed.empty()) {
     return std::unexpected(plan.malformed.front().error);
@@ -38,7 +53,9 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                         engine.info(),
                         known_files(plan),
                         known.files,
-                        known.bytes};
+                        known.bytes,
+                        std::move(lacks),
+                        read_protection(plan)};
 }
 
 }  // namespace assay::gpu_hash

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gpu_hash/model/hints.h"
 #include "gpu_hash/model/plan.h"
 
 namespace assay::gpu_hash {
@@ -154,8 +155,10 @@ Result<Verified> verify_artifact(const std::filesystem::path& path, const Artifa
                         actual.artifact, span != 0 ? &actual.outlines : nullptr, span);
   report_malformed(plan, differences);
   differences.insert(differences.end(), extras.begin(), extras.end());
+  const ReadProtection protection = read_protection(plan);
+  add_hints(plan.files, differences);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return Verified{std::move(differences), actual.bytes, elapsed.count(), engine.info()};
+  return Verified{std::move(differences), actual.bytes, elapsed.count(), engine.info(), protection};
 }
 
 }  // namespace assay::gpu_hash

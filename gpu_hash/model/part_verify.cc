@@ -110,6 +110,9 @@ Status compare(const std::shared_ptr<const SourceFile>& source, const Artifact& 
       file_region(source, place.offset + checked.begin, checked.end - checked.begin);
   ASSAY_ASSIGN(const std::vector<ObjectDigests> digests, engine.hash({&region, 1}, request));
   ASSAY_TRY(source->check_unchanged());
+  if (const auto protection = source->protection()) {
+    result.read_protection.add(*protection);
+  }
   if (options.outline != nullptr && place.size > 0) {
     result.differing = compare_spans(digests.front(), checked,
                                      options.outline->entries[options.entry], request.outline_span);

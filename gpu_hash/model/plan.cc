@@ -235,6 +235,16 @@ Result<KnownObjects> find_known(const ArtifactPlan& plan, const TreeParameters& 
   return known;
 }
 
+ReadProtection read_protection(const ArtifactPlan& plan) {
+  ReadProtection protection;
+  for (const WalkedFile& file : plan.files) {
+    if (const auto one = file.source->protection()) {
+      protection.add(*one);
+    }
+  }
+  return protection;
+}
+
 std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan) {
   std::map<std::string, KnownFile> files;
   for (const WalkedFile& file : plan.files) {

@@ -84,6 +84,9 @@ struct KnownObjects {
                                               const TreeParameters& parameters,
                                               std::uint64_t outline_span, const Reuse* reuse);
 
+// Counts the files of `plan` that were opened, by their protection.
+[[nodiscard]] ReadProtection read_protection(const ArtifactPlan& plan);
+
 [[nodiscard]] std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan);
 
 }  // namespace assay::gpu_hash

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "gpu_hash/model/lacks.h"
 #include "gpu_hash/model/safetensors_json.h"
 #include "schemas/core/dtype.h"
 #include "schemas/core/json.h"
@@ -136,6 +137,9 @@ Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read
   std::uint64_t length = 0;
   for (std::size_t i = kPrefix; i-- > 0;) {
     length = (length << 8) | prefix[i];
+  }
+  if (as_text(prefix) == "version ") {
+    return refuse_safetensors("header-too-large", kLfsPointer);
   }
   if (length > kMaxSafetensorsHeader) {
     return refuse_safetensors(

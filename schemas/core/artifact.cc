@@ -224,6 +224,19 @@ Status check(const TreeParameters& parameters) {
   return {};
 }
 
+const IgnorePreset* preset_of(std::string_view path) {
+  for (const IgnorePreset& preset : kIgnorePresets) {
+    for (const std::string_view pattern : preset.patterns) {
+      const std::string_view place = pattern.substr(std::min<std::size_t>(1, pattern.size()));
+      if (!place.empty() && path.starts_with(place) &&
+          (path.size() == place.size() || path[place.size()] == '/')) {
+        return &preset;
+      }
+    }
+  }
+  return nullptr;
+}
+
 Status check_ignore_pattern(std::string_view pattern) {
   std::string_view body = pattern;
   if (body.starts_with('/')) {

@@ -39,6 +39,23 @@ inline constexpr std::string_view kManifestFile = "model.assay.json";
 inline constexpr std::array<std::string_view, 4> kUsualIgnore = {
     "/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"};
 
+// Records that a download tool keeps beside the files it fetched, with times and locks that differ
+// from one download to the next. A preset always gives all of its patterns, whether such files are
+// there or not, so that two downloads of one revision have one root.
+struct IgnorePreset {
+  std::string_view name;                     // as in --ignore-preset NAME
+  std::array<std::string_view, 4> patterns;  // unused ones are empty
+};
+inline constexpr std::array<IgnorePreset, 2> kIgnorePresets = {{
+    // hf download --local-dir: CACHEDIR.TAG, .gitignore and download/*.metadata, *.lock,
+    // *.incomplete; hf upload keeps upload/ beside them.
+    {"huggingface", {"/.cache/huggingface"}},
+    // modelscope download: lists of files, id and revision of the model, unfinished files.
+    {"modelscope", {"/.msc", "/.mdl", "/.mv", "/._____temp"}},
+}};
+// Returns the preset of which a pattern matches `path`, a path in an artifact; null when none does.
+[[nodiscard]] const IgnorePreset* preset_of(std::string_view path);
+
 // Parameters that every digest of an artifact depends on, and patterns of the files that the
 // artifact leaves out. The parameters are bound into the root as leaf 0. They do not depend on the
 // host.

@@ -41,7 +41,7 @@ class NodeAgent(Case):
         self.assertEqual((spec["hostPID"], spec["runtimeClassName"]), (True, "nvidia"))
         self.assertFalse([volume for volume in spec["volumes"] if "kube-api-access" in volume["name"]])
         context = spec["containers"][0]["securityContext"]
-        self.assertEqual(context["capabilities"], {"drop": ["ALL"], "add": ["DAC_READ_SEARCH"]})
+        self.assertEqual(context["capabilities"], {"drop": ["ALL"], "add": ["DAC_READ_SEARCH", "LEASE"]})
         self.assertTrue(context["readOnlyRootFilesystem"])
         writable = {mount["name"] for mount in spec["containers"][0]["volumeMounts"]
                     if not mount.get("readOnly")}

@@ -124,6 +124,7 @@ TEST(MemoryReport, ChangesAreRefused) {
       {"/location", "pvc://inference/models", "schema-violation"},
       {"/pod", {{"uid", "uid-1"}, {"volume", "v"}}, "schema-violation"},
       {"/extra_count", 1, "schema-violation"},
+      {"/read_protection", to_json(test::sample_protection()), "schema-violation"},
       {"/entries/0", to_json(test::sample_report().entries[0]), "schema-violation"},
       {"/bytes", 4, "schema-violation"},
       {"/instance/instance", "A", "schema-violation"},

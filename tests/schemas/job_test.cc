@@ -213,7 +213,13 @@ TEST(VerificationReport, Changes_AreRefused) {
       {"/extra/0/path", "x/y", "schema-violation"},  // twice
       {"/extra/0/path", "z", "schema-violation"},    // out of order
       {"/extra/0/size", -1, "schema-violation"},
-      {"/extra_count", 1, "schema-violation"},  // fewer than are listed
+      {"/extra_count", 1, "schema-violation"},                    // fewer than are listed
+      {"/read_protection/weakest", "lease", "schema-violation"},  // there are weaker ones
+      {"/read_protection/weakest", "best", "schema-violation"},
+      {"/read_protection/files/read-only-mount", 0, "schema-violation"},
+      {"/read_protection/files/none", -1, "schema-violation"},
+      {"/read_protection/files/more", 1, "unknown-member"},
+      {"/read_protection/files", Json::object(), "schema-violation"},
       {"/parameters/ignore", Json::array(), "schema-violation"},
       {"/parameters/follow_symlinks", false, "schema-violation"},
       {"/more", 1, "unknown-member"}};

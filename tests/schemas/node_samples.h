@@ -72,6 +72,13 @@ inline JobLease sample_job_lease() {
           .challenge = sample_challenge()};
 }
 
+inline ReadProtection sample_protection() {
+  ReadProtection protection;
+  protection.add(Protection::kReadOnlyMount, 2);
+  protection.add(Protection::kLease, 5);
+  return protection;
+}
+
 inline VerificationReport sample_report() {
   return {.job = kSampleJob,
           .node = "gpu-node-1",
@@ -91,6 +98,7 @@ inline VerificationReport sample_report() {
           .kernel_digest = digest_of("kernel"),
           .check = "full",
           .bytes = 9067,
+          .read_protection = sample_protection(),
           .started_at = at("2026-01-02T03:04:05.678Z"),
           .finished_at = at("2026-01-02T03:04:06.001Z")};
 }
@@ -125,6 +133,7 @@ inline VerificationReport sample_memory_report() {
   report.location.clear();
   report.volume.clear();
   report.pod.reset();
+  report.read_protection.reset();
   report.instance = sample_instance();
   report.memory = sample_memory();
   std::erase_if(report.entries,

@@ -2,6 +2,7 @@
 // The model as the node agent finds it on disk.
 #include "worker/model.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/dispatch.h"
 #include "schemas/core/outline.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::worker {
 namespace {
@@ -249,6 +251,9 @@ TEST_F(Model, AFileThatChangesBeforeItIsHashedIsNotCovered) {
 }
 
 TEST_F(Model, AFileThatChangesWhileItIsHashedIsNotCovered) {
+  // With a writer there from the beginning no lease is granted, for which the thread that reads
+  // would wait when it writes.
+  const Descriptor writer(::open((model_ / "config.json").c_str(), O_WRONLY | O_CLOEXEC));
   auto model = NodeModel::find(model_, manifest_, {}, {});
   ASSERT_TRUE(model);
   bool changed = false;

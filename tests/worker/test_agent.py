@@ -156,6 +156,7 @@ class Agent(NodeTestCase):
                     "bytes": 2_500_002, "check": "full", "location": LOCATION, "volume": ""}
         self.assertEqual({name: report[name] for name in expected}, expected)
         self.assertEqual(report["device"]["id"], "cpu")
+        self.assertEqual(sum(report["read_protection"]["files"].values()), 2)
         self.assertEqual(events["finished"]["result"], "verified")
 
     def test_a_location_without_a_directory_ends_the_job(self):

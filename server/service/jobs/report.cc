@@ -132,6 +132,9 @@ Json base_detail(const VerificationReport& report, const Comparison& comparison,
       {"started_at", to_rfc3339(report.started_at)},
       {"finished_at", to_rfc3339(report.finished_at)},
       {"spot_checks", 0}};
+  if (report.read_protection) {
+    detail["read_protection"] = to_json(*report.read_protection);
+  }
   if (report.memory) {
     detail["memory"] = to_json(*report.memory);
     detail["memory"].erase("extra_tensors");  // they are among the differences

@@ -26,7 +26,7 @@ class Hash(harness.TestCase):
     def test_members_of_the_result(self):
         got = self.hash(self.model(), "--device", "cpu")
         self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "driver",
-                                       "objects", "parameters", "root", "seconds"])  # fmt: skip
+                                       "objects", "parameters", "read_protection", "root", "seconds"])  # fmt: skip
         self.assertEqual(got["device"], "cpu")
         self.assertEqual(got["bytes"], sum(entry["size"] for entry in got["objects"]))
 

@@ -75,7 +75,8 @@ class Manifest(ManifestCase):
         self.signed()
         got = self.verify()
         self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "differences",
-                                       "id", "name", "seconds", "signers", "verified"])  # fmt: skip
+                                       "id", "name", "read_protection", "seconds", "signers",
+                                       "verified"])  # fmt: skip
         self.assertEqual(got["differences"], [])
         self.assertEqual(got["signers"], [{"key_id": self.key_id, "identity": self.key_id}])
         text = self.assay("manifest", "verify", "signed.json", "model", "--key",

@@ -31,6 +31,14 @@ fs::path old_file(const TempDir& dir, std::string_view name, const Bytes& conten
   return path;
 }
 
+// A writer from before the first read: no lease is granted then, so times alone must show what it
+// does, and a test that writes from the thread that reads does not wait for itself.
+Descriptor writer_of(const fs::path& path) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  EXPECT_TRUE(static_cast<bool>(fd));
+  return fd;
+}
+
 class FaultsWhileHashing : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -44,6 +52,7 @@ class FaultsWhileHashing : public testing::TestWithParam<std::string> {
   void expect_changed(const std::function<void(const fs::path&)>& change) {
     const TempDir dir;
     const fs::path path = old_file(dir, "weights.bin", pattern(8U << 20));
+    const Descriptor writer = writer_of(path);
     bool changed = false;
     const auto result = hash_artifact(path, {}, *engine_, [&](std::uint64_t, std::uint64_t) {
       if (!changed) {
@@ -103,6 +112,7 @@ TEST_P(FaultsWhileHashing, Removed_IsFileChanged) {
 TEST_P(FaultsWhileHashing, EarlierFileChanges_IsFileChanged) {
   const TempDir dir;
   const fs::path first = old_file(dir, "a", pattern(10));
+  const Descriptor writer = writer_of(first);
   old_file(dir, "b", pattern(8U << 20));
   const auto result =
       hash_artifact(dir.path(), {}, *engine_, [&](std::uint64_t done, std::uint64_t total) {
@@ -139,6 +149,7 @@ TEST_P(FaultsWhileHashing, SparseFile_HashesAsZeros) {
 TEST(SourceFile, ReadAfterARewrite_IsFileChanged) {
   const TempDir dir;
   const fs::path path = old_file(dir, "file", pattern(100));
+  const Descriptor writer = writer_of(path);
   const auto source = SourceFile::find(path);
   ASSERT_TRUE(source.has_value());
   const auto opened = (*source)->open();
@@ -298,6 +309,7 @@ TEST_F(ReadOnce, FileSystemInMemory_GivesTheSameBytes) {
 
 TEST_F(ReadOnce, Shrinks_IsFileChanged) {
   const fs::path path = old_file(dir_, "weights.bin", content_);
+  const Descriptor writer = writer_of(path);
   for (const std::uint64_t size : {std::uint64_t{2} << 20, (std::uint64_t{1} << 20) + 1,
                                    std::uint64_t{100}, std::uint64_t{0}}) {
     dir_.write("weights.bin", content_);
@@ -314,6 +326,7 @@ TEST_F(ReadOnce, Shrinks_IsFileChanged) {
 
 TEST_F(ReadOnce, RewrittenInPlace_IsFileChanged) {
   const fs::path path = old_file(dir_, "weights.bin", content_);
+  const Descriptor writer = writer_of(path);
   const auto file = open(path);
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << "x";
   Bytes out(1U << 20);

@@ -120,6 +120,16 @@ TEST_F(Reports, EntriesLeftOut_AreIncomplete) {
   EXPECT_EQ(detail()["not_covered"], Json::parse(R"([{"entry":0,"reason":"unreadable"}])"));
 }
 
+TEST_F(Reports, WhatKeptWritersAway_IsShownWithTheJob) {
+  ReadProtection protection;
+  protection.add(Protection::kNone);
+  protection.add(Protection::kLease, 3);
+  const auto answer =
+      send_changed([&](VerificationReport& made) { made.read_protection = protection; });
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(detail()["read_protection"], to_json(protection));
+}
+
 TEST_F(Reports, ExtraFiles_AreAMismatch) {
   const auto answer = send_changed([](VerificationReport& made) {
     made.extra = {{"config.py", 3}, {"modeling_evil.py", 812}};
