@@ -140,15 +140,16 @@ Result<Tier> check_submodule(const Json& submodule, const std::string& where) {
   if (!status) {
     return shape("a submodule has a status of a known tier", where + "/ear_status");
   }
-  const auto worst = worst_aspect(submodule.value("ear_trustworthiness_vector", empty));
+  const auto worst = worst_claim(submodule.value("ear_trustworthiness_vector", empty));
   if (!worst) {
     return shape("a trustworthiness vector is an object of numbers from -128 to 127",
                  where + "/ear_trustworthiness_vector");
   }
-  if (*status < *worst) {
+  const auto counted = counted_tier(*status, *worst);
+  if (!counted) {
     return rejected("the status is better than the worst aspect", where + "/ear_status");
   }
-  return *status;
+  return *counted;
 }
 
 Result<Tier> check_status(const Json& claims) {

@@ -55,13 +55,13 @@ struct EarClaims {
   std::string status;  // of the worst submodule: "affirming", "warning", "contraindicated", "none"
 };
 // Verifies a token made by make_ear() under `key`; only ES256 is accepted. Checks profile, issuer
-// and times. Checks that no submodule has a better status than its worst aspect, and that the
-// overall status is that of the worst submodule. In these comparisons "none" is worse than
-// "affirming". A token with the status "contraindicated" is returned like any other, so the caller
-// must look at the status.
-// Errors: signature-invalid; schema-violation; evidence-rejected for another issuer, for a token
-// that is not valid at `now` or has a lifetime above kMaxEarLifetime, and for a status that fails
-// these checks.
+// and times. Checks that no submodule has a better status than its worst claim, and that the
+// overall status is that of the worst submodule. Values of the tier "none" claim nothing. A
+// submodule that is "affirming" without a claim that affirms counts as "none", and "none" is worse
+// than "affirming". A token with the status "contraindicated" is returned like any other, so the
+// caller must look at the status. Errors: signature-invalid; schema-violation; evidence-rejected
+// for another issuer, for a token that is not valid at `now` or has a lifetime above
+// kMaxEarLifetime, and for a status that fails these checks.
 [[nodiscard]] Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key,
                                            std::string_view issuer, Timestamp now);
 

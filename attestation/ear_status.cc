@@ -28,19 +28,22 @@ std::optional<Tier> tier_from(const Json& value) {
   return std::nullopt;
 }
 
-std::optional<Tier> worst_aspect(const Json& vector) {
+std::optional<Tier> worst_claim(const Json& vector) {
   if (!vector.is_object()) {
     return std::nullopt;
   }
-  Tier worst = Tier::kAffirming;
+  std::optional<Tier> worst;
   for (const auto& [aspect, value] : vector.items()) {
     const auto* number = value.get_ptr<const Json::number_integer_t*>();
     if (number == nullptr || *number < -128 || *number > 127) {
       return std::nullopt;
     }
-    worst = std::max(worst, tier_of(static_cast<int>(*number)));
+    const Tier tier = tier_of(static_cast<int>(*number));
+    if (tier != Tier::kNone) {
+      worst = worst ? std::max(*worst, tier) : tier;
+    }
   }
-  return worst;
+  return worst.value_or(Tier::kNone);
 }
 
 }  // namespace assay::attestation

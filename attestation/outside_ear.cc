@@ -268,21 +268,22 @@ Checked<Tier> read_submod(const std::string& name, const Json& submod, const Nam
   }
   const auto status = tier_from(submod.value(names.status, Json()));
   const Json vector = submod.value(names.vector, Json::object());
-  const auto worst = worst_aspect(vector);
+  const auto worst = worst_claim(vector);
   if (!status || !worst) {
     return refuse("EAR_STATUS_UNKNOWN", "a submodule is of no known tier: " + name);
   }
-  if (*status < *worst) {
+  const auto counted = counted_tier(*status, *worst);
+  if (!counted) {
     return refuse("EAR_STATUS_INCONSISTENT", "a submodule is better than an aspect of it: " + name);
   }
   const bool first = verdict.submods.empty();
-  verdict.submods[name] = {{"status", tier_name(*status)}, {"aspects", vector}};
+  verdict.submods[name] = {{"status", tier_name(*counted)}, {"aspects", vector}};
   if (first) {
     verdict.aspects = vector;
   } else {
     join_aspects(vector, verdict.aspects);
   }
-  return *status;
+  return *counted;
 }
 
 Outcome check_status(const Json& claims, const OutsideVerifier& verifier, EarVerdict& verdict) {
@@ -304,8 +305,8 @@ Outcome check_status(const Json& claims, const OutsideVerifier& verifier, EarVer
     worst = std::max(worst, *tier);
     unknown = unknown || *tier == Tier::kNone;
   }
-  // The older names have no status of the whole.
-  if (claims.contains(names.status) || verifier.names == EarNames::kUnderscores) {
+  // A status of the whole is optional.
+  if (claims.contains(names.status)) {
     const auto overall = tier_from(claims.value(names.status, Json()));
     if (!overall) {
       return refuse("EAR_STATUS_UNKNOWN", "the overall status is of no known tier");

@@ -37,8 +37,11 @@ enum class Tier : std::uint8_t { kAffirming, kNone, kWarning, kContraindicated }
   return magnitude < 96 ? Tier::kWarning : Tier::kContraindicated;
 }
 
-// Returns the tier of the worst aspect that is claimed.
+// Returns the tier of the worst aspect that is claimed; kNone when none is.
 [[nodiscard]] constexpr Tier tier_of(const Trustworthiness& trustworthiness) {
+  if (trustworthiness == Trustworthiness{}) {
+    return Tier::kNone;
+  }
   Tier worst = Tier::kAffirming;
   for (const auto& [aspect, member] : kAspects) {
     if (const std::int16_t value = trustworthiness.*member; value != 0) {

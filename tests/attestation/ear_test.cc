@@ -356,11 +356,30 @@ TEST(EarStatus, Values_AreOfTheirTier) {
         });
       };
       EXPECT_EQ(verify_as(tiers[i].first), "OK:" + tiers[i].first) << value;
-      if (i > 0) {
+      if (tiers[i].first == "none") {  // claims nothing, beside aspects that affirm
+        EXPECT_EQ(verify_as("affirming"), "OK:affirming") << value;
+      } else if (i > 0) {
         EXPECT_EQ(verify_as(tiers[i - 1].first), "evidence-rejected") << value;
       }
     }
   }
+}
+
+// A submodule that nobody appraised does not hide behind its status.
+TEST(EarStatus, AffirmingWithoutAClaim_CountsAsNone) {
+  for (const Json& vector : {Json::object(), Json{{"hardware", 0}, {"executables", 1}}}) {
+    const auto verify_as = [&](const char* overall) {
+      return verify_changed([&](Json& c) {
+        c["submods"]["gpu"] = {{"ear_status", "affirming"}, {"ear_trustworthiness_vector", vector}};
+        c["ear_status"] = overall;
+      });
+    };
+    EXPECT_EQ(verify_as("affirming"), "evidence-rejected") << vector;
+    EXPECT_EQ(verify_as("none"), "OK:none") << vector;
+  }
+  AppraisedEvidence evidence = affirming();
+  evidence.trustworthiness = {};
+  EXPECT_EQ(verify(make_ear(evidence, context(), key()).value()), "OK:none");
 }
 
 TEST(EarStatus, OfSeveralSubmodules_IsTheWorst) {

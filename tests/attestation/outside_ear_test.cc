@@ -64,6 +64,53 @@ TEST(OutsideEar, OfAnotherProject_LacksWhatBindsIt) {
   EXPECT_EQ(judged(), "OK:affirming");
 }
 
+// Verifiers write a 0 for each aspect of which they know nothing.
+TEST(OutsideEar, PublishedResults_ComeToTheirVerdict) {
+  const Json published = test::load_vectors("ear/veraison.json");
+  ASSERT_EQ(published.size(), 16U);
+  for (const Json& one : published) {
+    const bool is_new = one["claims"]["eat_profile"] == "tag:ietf.org,2026:rats/ear#04";
+    Json policy = old_policy();
+    policy["profile"] =
+        is_new ? "tag:ietf.org,2026:rats/ear#04" : "tag:github.com,2023:veraison/ear";
+    policy["report_data"] = "/data";
+    policy["submods"] = Json::array();
+    const Json submods = one["claims"].value("submods", Json::object());
+    for (const auto& [name, submod] : submods.items()) {
+      policy["submods"].push_back(name);
+    }
+    if (policy["submods"].empty()) {
+      policy["submods"].push_back("cpu0");
+    }
+    Json claims = old_claims();
+    claims.erase("submods");
+    claims.update(one["claims"]);
+    claims["iat"] = kIssued;
+    claims["data"] = hex_encode(Asked().expected());
+    EXPECT_EQ(error_of(judge(claims, policy)), one["verdict"].get<std::string>()) << one["name"];
+  }
+}
+
+TEST(OutsideEar, ClaimsOfTheTierNone_ClaimNothing) {
+  const auto vector = [](const Json& values) {
+    return old_changed([&](Json& c) {
+      c["ear.status"] = "affirming";
+      c["submods"]["gpu0"]["ear.trustworthiness-vector"] = values;
+    });
+  };
+  EXPECT_EQ(vector({{"hardware", 2}, {"executables", 0}, {"configuration", 1}}), "OK:affirming");
+  EXPECT_EQ(vector({{"hardware", 33}, {"executables", 0}}), "EAR_STATUS_INCONSISTENT");
+  // Whoever affirms without a claim that does has appraised nothing.
+  EXPECT_EQ(vector({{"hardware", 0}, {"executables", -1}}), "EAR_STATUS_INCONSISTENT");
+  const auto without_whole = [](const Json& submod) {
+    return old_changed([&](Json& c) { c["submods"]["gpu0"] = submod; });
+  };
+  EXPECT_EQ(without_whole({{"ear.status", "affirming"}}), "EAR_STATUS_NOT_ACCEPTED:none");
+  EXPECT_EQ(without_whole(
+                {{"ear.status", "affirming"}, {"ear.trustworthiness-vector", {{"hardware", 1}}}}),
+            "EAR_STATUS_NOT_ACCEPTED:none");
+}
+
 // long-function: one table of cases
 TEST(OutsideEar, OneClaimChanged_HasItsError) {
   struct Case {
@@ -158,8 +205,9 @@ TEST(OutsideEar, OneClaimChanged_HasItsError) {
   }
 }
 
-TEST(OutsideEar, NewNames_NeedAnOverallStatus) {
-  EXPECT_EQ(new_changed([](Json& c) { c.erase("ear_status"); }), "EAR_STATUS_UNKNOWN");
+TEST(OutsideEar, StatusOfTheWhole_MayBeLeftOut) {
+  EXPECT_EQ(new_changed([](Json& c) { c.erase("ear_status"); }), "OK:affirming");
+  EXPECT_EQ(new_changed([](Json& c) { c["ear_status"] = nullptr; }), "EAR_STATUS_UNKNOWN");
   EXPECT_EQ(new_changed([](Json& c) { c["ear_status"] = "warning"; }), "EAR_STATUS_INCONSISTENT");
   EXPECT_EQ(new_changed([](Json& c) { c["submods"] = Json::object(); }), "EAR_BINDING_MISMATCH");
   EXPECT_EQ(new_changed([](Json& c) { c["ear.status"] = "affirming"; }), "EAR_PROFILE");
