@@ -17,12 +17,19 @@ using cbor::Kind;
 using cbor::Value;
 
 constexpr std::uint64_t kTagEpochTime = 1;  // RFC 8949 section 3.4.2
+constexpr std::uint64_t kTagUri = 32;
 constexpr std::uint64_t kTagUuid = 37;
+constexpr std::uint64_t kTagOid = 111;  // RFC 9090
 constexpr std::uint64_t kTagCorim = 501;
 constexpr std::uint64_t kTagComid = 506;
+constexpr std::uint64_t kTagBytes = 560;
+// Intel's profile: [operator, digests]; the operator "member" asks for one of them.
+constexpr std::uint64_t kTagDigestExpression = 60'020;
+constexpr std::int64_t kMember = 6;
 constexpr std::int64_t kReplaces = 1;    // $tag-rel-type-choice
 constexpr std::int64_t kTeeMrtee = -83;  // draft-cds-rats-intel-corim-profile
 constexpr std::size_t kMaxId = 253;
+constexpr std::size_t kMaxClassId = 64;  // as a text
 constexpr std::size_t kUuidBytes = 16;
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
 
@@ -58,6 +65,36 @@ std::string uuid_text(ByteView bytes) {
   return text;
 }
 
+// The OID with dots; nullopt for bytes that are no OID in BER, or one with a part beyond 56 bits.
+std::optional<std::string> oid_text(ByteView bytes) {
+  constexpr std::uint64_t kMore = 0x80;
+  std::string text;
+  std::uint64_t part = 0;
+  bool open = false;
+  for (const std::uint8_t byte : bytes) {
+    if ((!open && byte == kMore) || part >> 49U != 0) {
+      return std::nullopt;
+    }
+    part = part << 7U | (byte & (kMore - 1));
+    open = (byte & kMore) != 0;
+    if (!open && text.empty()) {  // the first two parts are one number
+      const std::uint64_t first = std::min<std::uint64_t>(part / 40, 2);
+      text = std::to_string(first) + "." + std::to_string(part - 40 * first);
+    } else if (!open) {
+      text += "." + std::to_string(part);
+    }
+    part = open ? part : 0;
+  }
+  return open || text.empty() ? std::nullopt : std::optional(text);
+}
+
+// Printable ASCII, with single spaces inside: two ids that look the same are the same.
+bool is_printable(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxId && text.front() != ' ' && text.back() != ' ' &&
+         !text.contains("  ") &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f; });
+}
+
 // An id is shown to people and names what matched: nothing in it may look like something else.
 Result<std::string> read_id(const Value* value, const char* what) {
   const Value* uuid = value == nullptr ? nullptr : value->tagged(kTagUuid);
@@ -66,13 +103,34 @@ Result<std::string> read_id(const Value* value, const char* what) {
     return uuid_text(uuid->bytes);
   }
   const auto text = value == nullptr ? std::nullopt : value->text();
-  const bool printable = text && !text->empty() && text->size() <= kMaxId &&
-                         std::ranges::all_of(*text, [](char c) { return c > ' ' && c < 0x7f; });
-  if (!printable) {
+  if (!text || !is_printable(*text)) {
     return malformed(std::string(what) +
-                     " is a UUID, or a text of 1 to 253 printable ASCII characters without spaces");
+                     " is a UUID, or a text of 1 to 253 printable ASCII characters with single "
+                     "spaces between them");
   }
   return std::string(*text);
+}
+
+// profile-type-choice, section 4.1.4: a URI or an OID.
+Status check_profile(const Value* value) {
+  if (value == nullptr) {
+    return {};
+  }
+  const Value* uri = value->tagged(kTagUri);
+  const auto text = (uri == nullptr ? value : uri)->text();  // some leave out the tag
+  const Value* oid = value->tagged(kTagOid);
+  std::optional<std::string> name = text ? std::optional(std::string(*text)) : std::nullopt;
+  if (oid != nullptr && oid->kind == Kind::kBytes) {
+    name = oid_text(oid->bytes);
+  }
+  if (!name || !is_printable(*name)) {
+    return malformed("a profile is a URI or an OID");
+  }
+  if (*name != kIntelProfile) {
+    return fail(ErrorCode::kReferenceClassMismatch,
+                "the document is of the profile " + *name + ", which is not read here");
+  }
+  return {};
 }
 
 Result<std::optional<Timestamp>> read_time(const Value* value) {
@@ -127,11 +185,58 @@ Result<Digests> read_digests(const Value& value) {
   return digests;
 }
 
-Result<Digests> read_tee_digest(const Value& value) {
-  if (!is_hash_entry(value)) {
-    return read_digests(value);
+// $tee-digest-type of Intel's profile. Any other expression than "member" stays a name.
+Status read_tee_digest(const Value& value, Measurement& measurement) {
+  const Value* expression = value.tagged(kTagDigestExpression);
+  const bool is_member = expression != nullptr && expression->kind == Kind::kArray &&
+                         expression->items.size() == 2 && expression->items[0].integer() == kMember;
+  if (is_member || is_hash_entry(value)) {
+    const std::vector<Value> one = {value};
+    for (const Value& entry : is_member ? expression->items[1].items : one) {
+      if (!is_hash_entry(entry)) {
+        return malformed("a set of digests has digests");
+      }
+      measurement.tee_digest.push_back({entry.items[0].integer(), entry.items[1].bytes});
+    }
+  } else if (value.kind == Kind::kArray) {
+    ASSAY_ASSIGN(measurement.tee_digest, read_digests(value));
   }
-  return Digests{{value.items[0].integer(), value.items[1].bytes}};
+  if (measurement.tee_digest.empty()) {
+    measurement.others.emplace_back("tee.mrtee with another operator than member");
+  }
+  return {};
+}
+
+// Members of measurement-values-map that evidence is not compared with, for people.
+constexpr std::array<std::pair<std::int64_t, const char*>, 19> kValueNames = {
+    {{0, "version"},
+     {1, "svn"},
+     {3, "flags"},
+     {4, "raw-value"},
+     {11, "name"},
+     {13, "cryptokeys"},
+     {-72, "tee.tcbdate"},
+     {-73, "tee.isvsvn"},
+     {-77, "tee.instance-id"},
+     {-80, "tee.pceid"},
+     {-81, "tee.miscselect"},
+     {-82, "tee.attributes"},
+     {-84, "tee.mrsigner"},
+     {-85, "tee.isvprodid"},
+     {-86, "tee.tcb-eval-num"},
+     {-88, "tee.tcbstatus"},
+     {-89, "tee.advisory-ids"},
+     {-91, "tee.cryptokeys"},
+     {-125, "tee.tcb-comp-svn"}}};
+
+std::string value_name(std::optional<std::int64_t> key) {
+  if (!key) {
+    return "mval of a text";
+  }
+  const auto known =
+      std::ranges::find_if(kValueNames, [&](const auto& one) { return one.first == *key; });
+  const std::string number = "mval " + std::to_string(*key);
+  return known == kValueNames.end() ? number : std::string(known->second) + " (" + number + ")";
 }
 
 // A number or a text; nullopt for any other kind of name.
@@ -170,12 +275,12 @@ Status read_values(const Value& value, Measurement& measurement) {
     const Value& content = value.items[i + 1];
     if (key == 2) {
       ASSAY_ASSIGN(measurement.digests, read_digests(content));
-    } else if (key == kTeeMrtee && content.kind == Kind::kArray) {
-      ASSAY_ASSIGN(measurement.tee_digest, read_tee_digest(content));
+    } else if (key == kTeeMrtee) {
+      ASSAY_TRY(read_tee_digest(content, measurement));
     } else if (key == 14) {
       ASSAY_TRY(read_registers(content, measurement));
     } else {
-      measurement.others.push_back("mval " + (key ? std::to_string(*key) : "of a text"));
+      measurement.others.push_back(value_name(key));
     }
   }
   return {};
@@ -205,9 +310,32 @@ Result<Measurement> read_measurement(const Value& value) {
 
 // --- environments and triples
 
+// class-id-type-choice, section 5.1.4.2: an OID, a UUID or bytes.
+Result<std::string> read_class_id(const Value& value) {
+  const Value* oid = value.tagged(kTagOid);
+  const Value* uuid = value.tagged(kTagUuid);
+  const Value* bytes = value.tagged(kTagBytes);
+  if (oid != nullptr && oid->kind == Kind::kBytes) {
+    if (auto text = oid_text(oid->bytes); text && text->size() <= kMaxClassId) {
+      return *std::move(text);
+    }
+  }
+  if (uuid != nullptr && uuid->kind == Kind::kBytes && uuid->bytes.size() == kUuidBytes) {
+    return uuid_text(uuid->bytes);
+  }
+  if (bytes != nullptr && bytes->kind == Kind::kBytes && !bytes->bytes.empty() &&
+      bytes->bytes.size() <= kMaxClassId / 2) {
+    return hex_encode(bytes->bytes);
+  }
+  return malformed("a class-id is a short OID, a UUID, or 1 to 32 bytes");
+}
+
 Status read_class(const Value& value, Environment& environment) {
   ASSAY_TRY(check_map(value, std::array<std::int64_t, 5>{0, 1, 2, 3, 4}, "a class"));
-  for (const auto& [key, name] : {std::pair(0, "class-id"), {3, "layer"}, {4, "index"}}) {
+  if (const Value* id = value.find(0); id != nullptr) {
+    ASSAY_ASSIGN(environment.class_id, read_class_id(*id));
+  }
+  for (const auto& [key, name] : {std::pair(3, "layer"), {4, "index"}}) {
     if (value.find(key) != nullptr) {
       environment.others.emplace_back(name);
     }
@@ -323,7 +451,7 @@ Result<Comid> read_comid(const Value& value) {
 
 }  // namespace
 
-// corim-map, section 4.1. Members 2 (dependent RIMs), 3 (profile) and 5 (entities) add no values.
+// corim-map, section 4.1. Members 2 (dependent RIMs) and 5 (entities) add no values.
 Result<Corim> parse_corim(ByteView bytes) {
   ASSAY_ASSIGN(const Value whole, cbor::parse(bytes));
   const Value* map = whole.tagged(kTagCorim);
@@ -331,6 +459,7 @@ Result<Corim> parse_corim(ByteView bytes) {
     return malformed("a CoRIM without a signature stands under the tag 501");
   }
   ASSAY_TRY(check_map(*map, std::array<std::int64_t, 6>{0, 1, 2, 3, 4, 5}, "a CoRIM"));
+  ASSAY_TRY(check_profile(map->find(3)));
   Corim corim;
   ASSAY_ASSIGN(corim.id, read_id(map->find(0), "the id of a CoRIM"));
   ASSAY_ASSIGN(corim.validity, read_validity(map->find(4)));

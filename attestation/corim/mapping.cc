@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace assay::attestation::corim {
 namespace {
@@ -11,17 +12,22 @@ constexpr std::array<std::string_view, 2> kIntel = {"Intel", "Intel Corporation"
 constexpr std::array<std::string_view, 2> kAmd = {"AMD", "Advanced Micro Devices"};
 constexpr std::array<std::string_view, 9> kTdx = {
     "mrtd", "mrseam", "mrconfigid", "mrowner", "mrownerconfig", "rtmr0", "rtmr1", "rtmr2", "rtmr3"};
+constexpr std::array<std::string_view, 1> kSeam = {"mrseam"};
 constexpr std::array<std::string_view, 1> kSnp = {"measurement"};
 constexpr std::size_t kSha384Bytes = 48;
 
-constexpr std::array<Mapping, 2> kMappings = {{
+constexpr std::array<Mapping, 3> kMappings = {{
     {"tdx", kIntel, "TDX", kTdx, kSha384Bytes, "mrtd"},
+    {"tdx", kIntel, "TDX SEAM", kSeam, kSha384Bytes, "mrseam"},  // the TDX module
     {"sev-snp", kAmd, "SEV-SNP", kSnp, kSha384Bytes, "measurement"},
 }};
 
 // Intel's profile: the code point of tee.mrtee without its sign, as an mkey.
 constexpr std::string_view kMrteeKey = "83";
+constexpr std::size_t kMaxShown = 253;  // bytes of a text of the document in a message
+constexpr std::size_t kMaxNames = 16;   // of members in a message
 constexpr std::size_t kRegisters = 4;
+constexpr std::size_t kMaxAlternatives = 64;  // as in schemas/json/reference-values.schema.json
 
 std::unexpected<Error> unmapped(std::string why) {
   return fail(ErrorCode::kReferenceUnmapped, std::move(why));
@@ -33,18 +39,25 @@ bool has(const Mapping& mapping, std::string_view measurement) {
 
 using Values = std::map<std::string, std::vector<std::string>>;
 
-// Evidence has SHA-384 alone: what other algorithms say of the same thing cannot be compared.
+// Evidence has SHA-384 alone: what other algorithms say cannot be compared. Several SHA-384 digests
+// are alternatives.
 Status add(const Mapping& mapping, const std::string& measurement, const Digests& digests,
            Values& values) {
   if (!has(mapping, measurement)) {
     return unmapped("evidence of type " + std::string(mapping.evidence_type) +
                     " has no measurement " + measurement);
   }
-  const auto found = std::ranges::find(digests, kSha384, &HashEntry::algorithm);
-  if (found == digests.end() || found->value.size() != mapping.bytes) {
-    return unmapped(measurement + " needs a SHA-384 digest of 48 bytes (algorithm 7)");
+  std::vector<std::string> list;
+  for (const HashEntry& digest : digests) {
+    if (digest.algorithm == kSha384) {
+      list.push_back(hex_encode(digest.value));
+    }
   }
-  if (!values.emplace(measurement, std::vector{hex_encode(found->value)}).second) {
+  const auto is_whole = [&](const std::string& value) { return value.size() == 2 * mapping.bytes; };
+  if (list.empty() || list.size() > kMaxAlternatives || !std::ranges::all_of(list, is_whole)) {
+    return unmapped(measurement + " needs 1 to 64 SHA-384 digests of 48 bytes (algorithm 7)");
+  }
+  if (!values.emplace(measurement, std::move(list)).second) {
     return unmapped("two values of one triple are about " + measurement +
                     "; write a triple for each");
   }
@@ -63,8 +76,12 @@ std::string register_name(const std::string& id) {
 
 Status add_measurement(const Mapping& mapping, const Measurement& measurement, Values& values) {
   if (!measurement.others.empty()) {
-    return unmapped("evidence is not compared with the member '" + measurement.others.front() +
-                    "' of a measurement");
+    std::string names;
+    for (const std::string& other :
+         std::span(measurement.others).first(std::min(measurement.others.size(), kMaxNames))) {
+      names += (names.empty() ? "" : ", ") + other;
+    }
+    return unmapped("evidence is not compared with these members of a measurement: " + names);
   }
   const bool is_mrtee = measurement.key == kMrteeKey;
   if (!measurement.digests.empty()) {
@@ -92,8 +109,19 @@ const Mapping* mapping_of(std::string_view evidence_type) {
   return found == kMappings.end() ? nullptr : &*found;
 }
 
-// A class-id, layer, instance or group makes the environment another one, of which evidence says
-// nothing.
+// The name of a class for people. Texts of a document are shown only where they are plain.
+std::string class_name(const Environment& environment) {
+  std::string name;
+  for (const std::string* part : {&environment.vendor, &environment.model, &environment.class_id}) {
+    const bool plain = part->size() <= kMaxShown &&
+                       std::ranges::all_of(*part, [](char c) { return c >= ' ' && c < 0x7f; });
+    name += part->empty() ? "" : (name.empty() ? "" : " ") + (plain ? *part : std::string("?"));
+  }
+  return name.empty() ? "without a name" : name;
+}
+
+// A class-id beside vendor and model is another name of the same class. A layer, instance or group
+// makes the environment another one, of which evidence says nothing.
 Result<const Mapping*> mapping_for(const Environment& environment) {
   for (const Mapping& mapping : kMappings) {
     const bool vendor =
@@ -103,10 +131,9 @@ Result<const Mapping*> mapping_for(const Environment& environment) {
     }
   }
   return fail(ErrorCode::kReferenceClassMismatch,
-              environment.others.empty()
-                  ? "no evidence is of the class that these reference values are for"
-                  : "the environment has a " + environment.others.front() +
-                        ", with which no evidence is compared");
+              environment.others.empty() ? "no evidence is of the class " + class_name(environment)
+                                         : "the environment has a " + environment.others.front() +
+                                               ", with which no evidence is compared");
 }
 
 Result<Values> values_of(const Mapping& mapping, const ReferenceTriple& triple) {

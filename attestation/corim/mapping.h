@@ -26,8 +26,9 @@ struct Mapping {
 // Returns the mapping for the class of `environment`. Errors: reference-class-mismatch.
 [[nodiscard]] Result<const Mapping*> mapping_for(const Environment& environment);
 
-// Returns the values of a triple by measurement, each a list of one. Errors: reference-unmapped for
-// whatever evidence is not compared with, and for a measurement with two values.
+// Returns the values of a triple by measurement; several of one measurement are alternatives.
+// Errors: reference-unmapped for whatever evidence is not compared with, and for a measurement that
+// the triple gives twice.
 [[nodiscard]] Result<std::map<std::string, std::vector<std::string>>> values_of(
     const Mapping& mapping, const ReferenceTriple& triple);
 

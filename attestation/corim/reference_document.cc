@@ -43,7 +43,10 @@ Result<DocumentTag> tag_of(const Comid& comid, const Validity& validity,
     ASSAY_ASSIGN(const Mapping* mapping, mapping_for(triple.environment));
     ASSAY_TRY(set_type(document, mapping->evidence_type));
     ASSAY_ASSIGN(auto values, values_of(*mapping, triple));
-    const std::string label = triple.environment.vendor + " " + triple.environment.model;
+    const Environment& environment = triple.environment;
+    const std::string label =
+        environment.vendor + " " + environment.model +
+        (environment.class_id.empty() ? "" : " (" + environment.class_id + ")");
     tag.sets.push_back(
         {set_name(tag, label), std::move(values), validity.not_before, validity.not_after});
   }

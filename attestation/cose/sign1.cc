@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "attestation/crypto/ecdsa_signature.h"
 
@@ -22,6 +23,10 @@ constexpr std::array<Algorithm, 3> kAlgorithms = {{
     {-35, SignatureAlgorithm::kEcdsaP384, 48},
     {-8, SignatureAlgorithm::kEd25519, 0},
 }};
+
+// Algorithms that others sign with and that are not verified here.
+constexpr std::array<std::pair<std::int64_t, const char*>, 5> kOtherAlgorithms = {
+    {{-36, "ES512"}, {-37, "PS256"}, {-38, "PS384"}, {-39, "PS512"}, {-257, "RS256"}}};
 
 constexpr std::array kUnderstood = {kAlgorithm, kCritical, kContentType, kKeyId, kCorimMeta};
 
@@ -92,11 +97,17 @@ Status check_critical(const Value& header, const Value& unprotected) {
 }
 
 Status read_algorithm(const Value& header, Sign1& message) {
-  const Value* id = header.find(kAlgorithm);
-  const auto known = std::ranges::find_if(
-      kAlgorithms, [&](const Algorithm& one) { return id != nullptr && id->integer() == one.id; });
+  const Value* value = header.find(kAlgorithm);
+  const auto id = value == nullptr ? std::nullopt : value->integer();
+  const auto known =
+      std::ranges::find_if(kAlgorithms, [&](const Algorithm& one) { return id == one.id; });
   if (known == kAlgorithms.end()) {
-    return malformed("the protected header names ES256, ES384 or EdDSA as its algorithm");
+    const auto other =
+        std::ranges::find_if(kOtherAlgorithms, [&](const auto& one) { return id == one.first; });
+    return malformed((other == kOtherAlgorithms.end()
+                          ? std::string()
+                          : std::string(other->second) + " is not verified here: ") +
+                     "the protected header names ES256, ES384 or EdDSA as its algorithm");
   }
   message.algorithm = known->algorithm;
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // COSE_Sign1 (RFC 9052 section 4.2) with ES256, ES384 and EdDSA (RFC 9053 section 2). The bytes
-// that were signed are verified and kept exactly as they were received.
+// that were signed are verified and kept exactly as they were received. ES512 and RSA are refused.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,20 @@ std::string repeated(const std::string& text, std::size_t count) {
   return out;
 }
 
+// RFC 9053 section 2: the refusal says which algorithm it is.
+TEST(Sign1, OtherAlgorithms_AreRefusedByName) {
+  for (const auto& [id, name] : std::map<std::int64_t, std::string>{
+           {-36, "ES512 is"}, {-37, "PS256 is"}, {-257, "RS256 is"}, {-100, "the protected"}}) {
+    cbor::Writer header;
+    header.map(1).integer(kAlgorithm).integer(id);
+    cbor::Writer message;
+    message.tag(kSign1Tag).array(4).bytes(header.out()).map(0).bytes({}).bytes(Bytes(132));
+    const auto result = parse_sign1(message.out());
+    ASSERT_EQ(code_of(result), "malformed-cose");
+    EXPECT_TRUE(result.error().detail.starts_with(name)) << result.error().detail;
+  }
+}
+
 // RFC 8949 appendix A, as far as it is read here.
 TEST(Cbor, Examples_AreRead) {
   for (const char* hex : {"00",

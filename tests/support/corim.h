@@ -33,6 +33,7 @@ struct CorimSpec {
   std::optional<Bytes> measurement{};
   std::optional<Bytes> tag_identity{};
   std::optional<Bytes> other_triples{};  // key and value of a further member of the triples
+  std::optional<Bytes> profile{};
 };
 
 inline Bytes encode_environment(const TripleSpec& triple) {
@@ -79,10 +80,14 @@ inline Bytes encode_comid(const CorimSpec& spec) {
 inline Bytes encode_corim(const CorimSpec& spec, const std::vector<Bytes>& comids) {
   const bool limited = spec.not_after.has_value();
   Writer writer;
-  writer.tag(501).map(limited ? 3 : 2).integer(0).text("corim-of-a-test").integer(1);
+  writer.tag(501).map(std::size_t{2} + (limited ? 1U : 0U) + (spec.profile ? 1U : 0U));
+  writer.integer(0).text("corim-of-a-test").integer(1);
   writer.array(comids.size());
   for (const Bytes& comid : comids) {
     writer.tag(506).bytes(comid);
+  }
+  if (spec.profile) {
+    writer.integer(3).encoded(*spec.profile);
   }
   if (limited) {
     writer.integer(4).map(spec.not_before ? 2 : 1);
