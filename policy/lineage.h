@@ -30,6 +30,9 @@ struct LineageInput {
 // anything, so it is followed whatever roles a condition names.
 inline constexpr std::string_view kDependencyRole = "dependency";
 
+// The predicate type of SLSA provenance.
+inline constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
+
 struct LineageSubject {
   std::string digest;
   std::vector<std::string> names;  // that the statement gives it, ascending; "" when it has none

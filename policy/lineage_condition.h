@@ -32,7 +32,7 @@ inline constexpr std::string_view kCollectStage = "collect";
 // - ancestor-unknown: there is no lineage; or a node has no followed input, is not collected by a
 //   counted statement, and fits no leaf pattern; or an input has no strong digest and fits none, or
 //   no digest at all; or what went into a node could not be read; or nobody can say whether a name
-//   is on the deny list (schemas/name_form.h);
+//   is on the deny list (schemas/name_form.h; a name that is not plain ASCII);
 // - lineage-cycle: a node was made from itself;
 // - lineage-incomplete: the search ended at a limit, on a path that counts;
 // - ancestor-denied, only now an error: nothing of the above is on the deny list, but something of
@@ -53,6 +53,13 @@ inline constexpr std::string_view kCollectStage = "collect";
 // signature in the lineage and every revocation of a key, whichever of them the condition follows,
 // and when evidence grows too old for an edge rule.
 void note_changes(const LineageCondition& condition, const Lineage& lineage, Horizon& horizon);
+
+// True when the policy passes for no model of which nobody says that it was made from something: a
+// lineage or statement condition that must pass asks for a stage that makes things.
+[[nodiscard]] bool asks_for_step(const std::vector<Condition>& require, int depth);
+// Returns the stage of the first edge rule about a stage that makes things; "train" for a rule
+// about a role alone. The rules do not ask that this stage happened.
+[[nodiscard]] std::optional<std::string> step_of_edges(const LineageCondition& condition);
 
 // Returns what is wrong or odd about a condition: errors about parts that contradict each other and
 // rules that cannot pass or are about nothing, warnings about patterns that accept every leaf and

@@ -66,6 +66,7 @@ class Linter {
   std::vector<Finding>& findings_;
   std::string id_;
   std::string where_;
+  bool asks_for_step_ = false;
 };
 
 // True when a condition of this kind must pass, whatever else does.
@@ -116,6 +117,7 @@ void Linter::unpublished(const PolicyDocument& policy) {
 }
 
 void Linter::whole(const PolicyDocument& policy) {
+  asks_for_step_ = asks_for_step(policy.require, 1);
   lint_workloads(policy, findings_);
   if (policy.mode == PolicyMode::kWarn) {
     warn("mode warn: nothing is denied; where no other policy enforces, everything is allowed");
@@ -336,6 +338,12 @@ void Linter::leaf(const Condition& condition, const LintPlace& place) {
   } else if (const auto* who = std::get_if<RequestCondition>(&condition.kind)) {
     request(*who);
   } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    if (const auto step = step_of_edges(*lineage); step && !negated && !asks_for_step_) {
+      warn(
+          "edges says who signs a step, and nothing says that there was one: a model of which "
+          "somebody signed the stage collect alone passes; add \"stages\", such as [\"" +
+          *step + "\"]");
+    }
     for (Finding& finding : lint_lineage(*lineage, negated)) {
       finding.condition = id_;
       finding.where = where_ + finding.where;

@@ -11,6 +11,10 @@
 namespace assay::policy {
 namespace {
 
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
@@ -78,6 +82,8 @@ class Denier {
     }
   }
 
+  // A character beyond ASCII can be invisible or look like another one: such a name may be one that
+  // the list denies.
   void look_at_name(const WalkedNode& node, std::string_view name) {
     if (deny_.names.empty() || name.empty() || patience_.ends()) {
       return;
@@ -85,7 +91,7 @@ class Denier {
     const auto plain = normalised_name(name);
     if (any_glob_matches(deny_.names, name) || (plain && any_glob_matches(patterns_, *plain))) {
       add(node, "name", name);
-    } else if (!plain) {
+    } else if (!plain || !is_ascii(*plain)) {
       judged_.unreadable.add({{"child", name_of_(node)}, {"name", name}});
     }
   }

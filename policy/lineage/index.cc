@@ -14,7 +14,6 @@
 namespace assay::policy {
 namespace {
 
-constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
 constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
 constexpr std::array<std::string_view, 6> kMaking = {"collect",  "preprocess", "train",
                                                      "finetune", "merge",      "quantize"};

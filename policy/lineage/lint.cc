@@ -17,8 +17,13 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-bool makes_nothing(const std::string& stage) {
+bool makes_nothing(std::string_view stage) {
   return stage == "evaluate" || stage == "approve" || stage == "deploy";
+}
+
+// Collecting, evaluating, approving and deploying make nothing out of something else.
+bool is_step(std::string_view stage) {
+  return !stage.empty() && stage != "collect" && !makes_nothing(stage);
 }
 
 class LineageLinter {
@@ -154,6 +159,31 @@ class LineageLinter {
 };
 
 }  // namespace
+
+bool asks_for_step(const std::vector<Condition>& require, int depth) {
+  return std::ranges::any_of(require, [depth](const Condition& condition) {
+    if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+      return std::ranges::any_of(lineage->stages, is_step);
+    }
+    if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
+      return is_step(statement->stage) || statement->predicate_type == kSlsaProvenance;
+    }
+    const auto* all = std::get_if<AllCondition>(&condition.kind);
+    return all != nullptr && depth < kMaxConditionDepth && asks_for_step(all->of, depth + 1);
+  });
+}
+
+std::optional<std::string> step_of_edges(const LineageCondition& condition) {
+  for (const LineageEdgeRule& edge : condition.edges) {
+    if (is_step(edge.stage)) {
+      return edge.stage;
+    }
+    if (edge.stage.empty() && !edge.role.empty()) {
+      return "train";
+    }
+  }
+  return std::nullopt;
+}
 
 std::vector<Finding> lint_lineage(const LineageCondition& condition, bool negated) {
   return LineageLinter(condition).findings(negated);

@@ -237,6 +237,40 @@ TEST(LineageWithdrawn, CountsForNothingElse) {
   EXPECT_EQ(judge_lineage(condition, made).code, Reason::kAncestorUnknown);
 }
 
+// --- names that are denied
+
+Judgement with_name(const std::string& name) {
+  LineageCondition condition;
+  condition.deny.names = {"leaked/*", "m\xc3\xbcll/*"};
+  Made made = valid_lineage();
+  made[0].inputs = {input("dataset", "corpus", "acme/corpus")};
+  made[0].inputs[0].also = {name};
+  return brief(judge_lineage(condition, made));
+}
+
+// A character beyond ASCII can hide a name that is denied.
+TEST(LineageDeny, NamesThatAreNotPlain_AreUnknown) {
+  const Judgement denied{Outcome::kFail, Reason::kAncestorDenied};
+  const Judgement unknown{Outcome::kError, Reason::kAncestorUnknown};
+  EXPECT_EQ(with_name("acme/mails"), kPassed);
+  EXPECT_EQ(with_name("leaked/mails"), denied);
+  for (const char* name : {"leaked\xe2\x80\x8b/mails",  // a space without width
+                           "le\xc2\xad"
+                           "aked/mails",             // a soft hyphen
+                           "leaked%E2%80%8B/mails",  // behind an escape
+                           "\xef\xbd\x8c\xef\xbd\x85"
+                           "aked/mails",  // full width
+                           "le\xd0\xb0"
+                           "ked/mails",                   // a Cyrillic letter
+                           "leaked\xef\xbc\x8fmails"}) {  // a solidus of full width
+    EXPECT_EQ(with_name(name), unknown) << name;
+  }
+  EXPECT_EQ(with_name("m\xc3\xbcll/x"), denied) << "a pattern that is not plain, either";
+  Made made = valid_lineage();
+  made[0].inputs[0].also = {"d\xc3\xa4ten"};
+  EXPECT_EQ(brief(judge_lineage({}, made)), kPassed) << "no name is denied";
+}
+
 TEST(LineageLicences, EveryLeafNeedsOneThatIsAccepted) {
   LineageCondition condition;
   condition.licences = {{"CC-BY-4.0", "MIT"}, {}};
@@ -342,6 +376,43 @@ TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& one) {
     return one.condition == "lineage" && one.level == Finding::Level::kWarning;
   }));
+}
+
+// A model that somebody collected and nobody trained meets rules for trainings: lint says so.
+TEST(LineageLint, RulesForStepsThatNeedNotHappen_AreNamed) {
+  const Made collected = {
+      about(1, "collect", artifact().text(), "acme/demo", {}, {maker("curator", "collect")})};
+  LineageCondition condition;
+  condition.edges = {{"train", "", 1, {"trainer"}}};
+  EXPECT_EQ(brief(judge_lineage(condition, collected)), kPassed);
+  const auto asks_for_stages = [&](std::vector<Condition> require) {
+    require.push_back(test::condition("lineage", condition));
+    const auto findings = lint(policy_with(std::move(require)));
+    return std::ranges::any_of(findings, [](const Finding& one) {
+      return one.condition == "lineage" && one.level == Finding::Level::kWarning &&
+             one.text.find("add \"stages\", such as [\"train\"]") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(asks_for_stages({}));
+  condition.stages = {"collect", "approve"};
+  EXPECT_TRUE(asks_for_stages({}));
+  condition.stages = {"train"};
+  EXPECT_FALSE(asks_for_stages({}));
+  EXPECT_EQ(brief(judge_lineage(condition, collected)),
+            (Judgement{Outcome::kFail, Reason::kStageMissing}));
+  condition.stages.clear();
+  // Another condition can ask for the step.
+  StatementCondition trained;
+  trained.predicate_type = kLifecyclePredicateType;
+  trained.stage = "train";
+  EXPECT_FALSE(asks_for_stages({test::condition("trained", trained)}));
+  AnyCondition any;
+  any.of = {test::condition("trained", trained)};
+  EXPECT_TRUE(asks_for_stages({test::condition("any", any)}));
+  condition.edges = {{"collect", "", 1, {"curator"}}};
+  EXPECT_FALSE(asks_for_stages({}));
+  condition.edges = {{"", "base-model", 1, {"trainer"}}};
+  EXPECT_TRUE(asks_for_stages({}));
 }
 
 // With its place in the document and a code that stays, and as an error: nobody means that.
