@@ -165,6 +165,13 @@ class Changed(Case):
             "metadata": {"labels": {"tier": "gold"}}}))
         self.assertEqual(len(self.service.decisions()), before)
 
+    def test_annotations_beside_a_decision_stay_as_they_are(self):
+        self.kube.must_create(pod("renamed"))
+        self.assert_refused(self.kube.patch("Pod", "renamed", {"metadata": {"annotations": {
+            "assay.dev/model": "acme/unknown"}}}), "annotation-reserved")
+        self.assert_allowed(self.kube.patch("Pod", "renamed", {"metadata": {"annotations": {
+            "assay.dev/model": MODEL}}}))
+
     def test_annotation_written_with_the_status_changes_nothing(self):
         made = self.kube.must_create(pod("restated"))
         other = "assay-tree-v1-sha256:" + "5a" * 32

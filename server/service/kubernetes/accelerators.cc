@@ -17,6 +17,11 @@ constexpr std::size_t kMaxWay = 400;  // bytes of one that are kept; names of re
 // Ends of the names of variables by which container runtimes hand out devices.
 constexpr std::array<std::string_view, 3> kDeviceVariables = {"_VISIBLE_DEVICES", "_VISIBLE_CORES",
                                                               "_VISIBLE_CHIPS"};
+// Variables that runtimes of vendors read, for prefixes that begin one of them.
+constexpr std::array<std::string_view, 7> kKnownVariables = {
+    "NVIDIA_VISIBLE_DEVICES", "CUDA_VERSION",           "AMD_VISIBLE_DEVICES",
+    "HABANA_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS",
+    "NEURON_RT_VISIBLE_CORES"};
 // Values that hand out none.
 constexpr std::array<std::string_view, 4> kNoDevices = {"", "void", "none", "-1"};
 
@@ -141,6 +146,35 @@ void add_environment(const Json& container, Ways& ways) {
   }
 }
 
+// Whether a variable of `envFrom` with this prefix may be one that hands out devices: its name ends
+// in a key that the pod does not show. Without a prefix it may be any variable, as those of an
+// image may: that leaves no trace (docs/policies.md).
+bool begins_device_variable(std::string_view prefix) {
+  constexpr std::size_t kTelling = 2;  // "_V": more than the end of any word
+  return !prefix.empty() &&
+         (std::ranges::any_of(kKnownVariables,
+                              [&](std::string_view name) { return name.starts_with(prefix); }) ||
+          std::ranges::any_of(kDeviceVariables, [&](std::string_view end) {
+            for (std::size_t size = kTelling; size < end.size(); ++size) {
+              if (prefix.ends_with(end.substr(0, size))) {
+                return true;
+              }
+            }
+            return false;
+          }));
+}
+
+void add_sources_of_environment(const Json& container, Ways& ways) {
+  for (const Json& source : array_at(container, "envFrom")) {
+    const Json& prefix = member_at(source, "prefix");
+    if (prefix.is_string() && begins_device_variable(prefix.get_ref<const std::string&>())) {
+      ways.add("env:" + prefix.get<std::string>() + "*");
+    } else if (!prefix.is_string() && !prefix.is_null()) {
+      ways.add("env:unclear");
+    }
+  }
+}
+
 // Anything that is not plainly false counts as true.
 bool is_set(const Json& holder, std::string_view member) {
   const Json& value = member_at(holder, member);
@@ -200,6 +234,7 @@ bool propagates(const Json& mount) {
 
 void add_container(const Json& container, Ways& ways) {
   add_environment(container, ways);
+  add_sources_of_environment(container, ways);
   if (has_privileges(container)) {
     ways.add("privileged");
   }

@@ -13,11 +13,22 @@ bool is_write(const Review& review) {
   return review.operation == "CREATE" || review.operation == "UPDATE";
 }
 
+// What is stored must be small enough for the reviews of its updates, which have it twice.
+Status check_size(const Asking& asking, const Review& review, ReviewSubject subject,
+                  std::size_t bytes) {
+  const Status size = check_object_size(review, bytes);
+  if (size || subject != ReviewSubject::kPod || !is_write(review)) {
+    return size;
+  }
+  ASSAY_TRY(check_unselected_size(review, bytes));
+  ASSAY_ASSIGN(const bool selected, may_be_selected(asking, review));
+  return selected ? size : Status();
+}
+
 Result<ReviewAnswer> judge(const Asking& asking, const Review& review, std::size_t bytes) {
   const ReviewSubject subject = subject_of(review);
-  // What is stored must be small enough for the reviews of its updates, which have it twice.
   if (subject == ReviewSubject::kPod || subject == ReviewSubject::kClaim) {
-    ASSAY_TRY(check_object_size(review, bytes));
+    ASSAY_TRY(check_size(asking, review, subject, bytes));
   }
   if (subject == ReviewSubject::kBinding && review.operation == "CREATE") {
     return judge_binding(asking, review);

@@ -78,9 +78,29 @@ Status check_metadata(const Json& metadata) {
 
 // A sidecar stands among the init containers and runs beside the others: what it puts into a volume
 // may change after the volume was read.
+// So may what a container with rules of its own for restarts puts there.
 bool goes_on(const Json& container) {
   const Json& policy = member_at(container, "restartPolicy");
-  return !(policy.is_null() || policy == "Never" || policy == "OnFailure");
+  const Json& rules = member_at(container, "restartPolicyRules");
+  return !(policy.is_null() || policy == "Never" || policy == "OnFailure") ||
+         !(rules.is_null() || rules.empty());
+}
+
+// Whether a container that ends may have all of the pod started again, also those that had finished
+// (action RestartAllContainers). An action that is not known here may do the same.
+bool restarts_others(const Json& container) {
+  const Json& rules = member_at(container, "restartPolicyRules");
+  if (!rules.is_array()) {
+    return !rules.is_null();
+  }
+  return std::ranges::any_of(rules,
+                             [](const Json& rule) { return text_at(rule, "action") != "Restart"; });
+}
+
+bool has_restart_of_all(const Json& spec) {
+  return std::ranges::any_of(kContainerLists, [&](std::string_view list) {
+    return std::ranges::any_of(array_at(spec, list), restarts_others);
+  });
 }
 
 // The controller gives each pod claims of its own: volumes named like the templates, claims named
@@ -180,13 +200,15 @@ Result<policy::Workload> workload_of(const PodView& pod, std::string name_space)
   std::set<std::string> resources;
   add_resources(pod.spec, resources);
   const bool all_mount_again = may_mount_again(pod);
+  const bool all_run_again = has_restart_of_all(pod.spec);
   for (const std::string_view list : kContainerLists) {
     for (const Json& container : array_at(pod.spec, list)) {
       add_resources(container, resources);
-      workload.images.push_back({.container = text_at(container, "name"),
-                                 .image = text_at(container, "image"),
-                                 .init = list == kInitContainers && !goes_on(container),
-                                 .remounts = all_mount_again || may_mount_again(container)});
+      workload.images.push_back(
+          {.container = text_at(container, "name"),
+           .image = text_at(container, "image"),
+           .init = list == kInitContainers && !all_run_again && !goes_on(container),
+           .remounts = all_mount_again || may_mount_again(container)});
     }
   }
   ASSAY_TRY(check_size(resources, workload.images));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/pod_review.h"
 
+#include <algorithm>
+
 #include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
 #include "server/service/kubernetes/requester.h"
@@ -35,6 +37,34 @@ Result<bool> changes_judged(const Review& review, const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload now, workload_of(pod, review.name_space));
   auto then = workload_of(*before, review.name_space);
   return !then || judged_parts(*std::move(then)) != judged_parts(std::move(now));
+}
+
+// Whether the model that the annotation names now is the one that it named before, written with or
+// without the artifact id.
+bool names_the_same(const std::string& before, const std::string& now) {
+  const std::vector<std::string> decided = references_in(before);
+  const std::vector<std::string> shown = references_in(now);
+  return std::ranges::equal(decided, shown, [](std::string_view pinned, std::string_view one) {
+    return one == pinned || one == pinned.substr(0, pinned.find('@'));
+  });
+}
+
+// Whether the pod shows the id of a decision, and beside it annotations of ours that are not those
+// which mutation wrote with the id.
+bool misleads(const Review& review, const PodView& pod) {
+  const Json& then = object_at(object_at(review.old_object, "metadata"), "annotations");
+  const Json& now = object_at(pod.metadata, "annotations");
+  if (!now.contains(kDecisionAnnotation)) {
+    return false;
+  }
+  const auto changes = [&](const Json& one, const Json& other) {
+    return std::ranges::any_of(one.items(), [&](const auto& item) {
+      const std::string& name = item.key();
+      return name.starts_with(kAnnotationPrefix) && member_at(other, name) != item.value() &&
+             !(name == kModelAnnotation && names_the_same(text_at(then, name), text_at(now, name)));
+    });
+  };
+  return changes(then, now) || changes(now, then);
 }
 
 std::vector<std::string> annotated_models(const PodView& pod) {
@@ -223,6 +253,10 @@ Result<ReviewAnswer> judge_change(const Asking& asking, const Review& review, co
 }
 
 Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
+  if (misleads(review, pod)) {
+    return refuse(review, Reason::kAnnotationReserved,
+                  "a pod that shows a decision keeps its annotations of assay.dev");
+  }
   ASSAY_ASSIGN(KnownPod known,
                find_pod(asking.services, asking.principal, metadata_text(review.object, "uid")));
   const bool same = known.row && known.row->name_space == review.name_space &&
@@ -245,6 +279,24 @@ Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, co
   return decide_and_answer(asking, review, request, std::move(known.snapshot));
 }
 
+// A pod beyond the limits of workload_of(): nobody's business here when no policy selects it. It is
+// not kept, and a binding that a later policy may select is refused.
+Result<ReviewAnswer> judge_unread(const Asking& asking, const Review& review, Error why) {
+  // One after the other: each of the two holds a reader.
+  ASSAY_ASSIGN(const bool selected, may_be_selected(asking, review));
+  ASSAY_ASSIGN(const KnownPod known,
+               find_pod(asking.services, asking.principal, metadata_text(review.object, "uid")));
+  if (known.row || selected) {
+    return std::unexpected(std::move(why));
+  }
+  Json patch = Json::array();
+  const Json& annotations = object_at(object_at(review.object, "metadata"), "annotations");
+  if (asking.call == AdmissionCall::kMutate && annotations.contains(kDecisionAnnotation)) {
+    patch.push_back({{"op", "remove"}, {"path", "/metadata/annotations/assay.dev~1decision-id"}});
+  }
+  return allow_unjudged(review, kNotApplicable, patch);
+}
+
 // --- templates
 
 Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
@@ -260,13 +312,32 @@ Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
 
 }  // namespace
 
+Result<bool> may_be_selected(const Asking& asking, const Review& review) {
+  const auto pod = pod_of(review.kind, review.object);
+  if (!pod) {
+    return true;
+  }
+  ASSAY_ASSIGN(const auto snapshot, asking.store.snapshot());
+  ASSAY_ASSIGN(const auto policies, policies_in_force(asking.services, *snapshot));
+  auto workload = workload_of(*pod, review.name_space);
+  if (!workload) {
+    return policy::may_enforce(*policies, review.name_space);
+  }
+  workload->node = node_of(*pod);
+  return policy::selected(*policies, *workload,
+                          workload->node.empty() ? DecisionPoint::kCreate : DecisionPoint::kBind);
+}
+
 Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review) {
   auto pod = pod_of(review.kind, review.object);
   if (!pod || pod->spec.empty()) {
     return fail(ErrorCode::kInvalidParameter, "the review has no pod");
   }
-  return review.operation == "UPDATE" ? judge_update(asking, review, *pod)
-                                      : judge_creation(asking, review, *std::move(pod));
+  auto answer = review.operation == "UPDATE" ? judge_update(asking, review, *pod)
+                                             : judge_creation(asking, review, *std::move(pod));
+  return answer || answer.error().code != ErrorCode::kLimitExceeded
+             ? std::move(answer)
+             : judge_unread(asking, review, std::move(answer).error());
 }
 
 ReviewAnswer advise_template(const Asking& asking, const Review& review) {

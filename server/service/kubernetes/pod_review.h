@@ -10,6 +10,10 @@
 
 namespace assay::server {
 
+// Whether a policy selects the pod of the review. A pod beyond the limits of workload_of() may be
+// any pod: then, whether a policy in mode enforce selects any pods of its namespace.
+[[nodiscard]] Result<bool> may_be_selected(const Asking& asking, const Review& review);
+
 // Judges a pod when it is created, and when an update changes what it mounts or runs.
 [[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
 // Allows a template (an object that makes pods). Warnings say why pods of the template would be

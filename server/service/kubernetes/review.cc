@@ -85,21 +85,32 @@ std::size_t written_bytes(const Json& value) {
   return bytes;
 }
 
-}  // namespace
-
-Status check_object_size(const Review& review, std::size_t bytes) {
+Status check_size(const Review& review, std::size_t bytes, std::size_t most_bytes,
+                  std::size_t most_memory) {
   // The old object is looked at only when that can change the answer.
   const auto fits = [&review](std::size_t most, std::size_t growth, auto size) {
     const std::size_t now = size(review.object);
     return now <= most || now <= size(review.old_object) + growth;
   };
   const bool is_short =
-      bytes <= kMaxObjectBytes || fits(kMaxObjectBytes, kMaxGrowthBytes,
-                                       [](const Json& object) { return written_bytes(object); });
-  if (is_short && fits(kMaxObjectMemory, kMaxGrowthMemory, json_memory)) {
+      bytes <= most_bytes ||
+      fits(most_bytes, kMaxGrowthBytes, [](const Json& object) { return written_bytes(object); });
+  if (is_short && fits(most_memory, kMaxGrowthMemory, json_memory)) {
     return {};
   }
-  return fail(ErrorCode::kLimitExceeded, "the object is longer than 1 MiB, or has too many values");
+  return fail(ErrorCode::kLimitExceeded, "the object is longer than " +
+                                             std::to_string(most_bytes >> 10U) +
+                                             " KiB, or has too many values");
+}
+
+}  // namespace
+
+Status check_object_size(const Review& review, std::size_t bytes) {
+  return check_size(review, bytes, kMaxObjectBytes, kMaxObjectMemory);
+}
+
+Status check_unselected_size(const Review& review, std::size_t bytes) {
+  return check_size(review, bytes, kMaxUnselectedBytes, kMaxUnselectedMemory);
 }
 
 std::string clip(std::string text, std::size_t limit) {

@@ -22,6 +22,10 @@ inline constexpr std::size_t kMaxReviewMemory = 9U << 20;
 // that the API server writes.
 inline constexpr std::size_t kMaxObjectBytes = 1U << 20;
 inline constexpr std::size_t kMaxObjectMemory = 3840U << 10;
+// Limits on a pod that no policy selects: nearly half of those of a review, with less room for its
+// status.
+inline constexpr std::size_t kMaxUnselectedBytes = 1472U << 10;
+inline constexpr std::size_t kMaxUnselectedMemory = 4352U << 10;
 
 // By so much an update may extend an object beyond its limits. Whoever removes a finalizer adds an
 // entry to metadata.managedFields.
@@ -68,6 +72,8 @@ enum class ReviewSubject : std::uint8_t {
 // Checks that the object is within its limits, or that the update extends it by no more than its
 // growth. `bytes` is the size of the whole review. Errors: limit-exceeded.
 [[nodiscard]] Status check_object_size(const Review& review, std::size_t bytes);
+// The same with the limits on a pod that no policy selects.
+[[nodiscard]] Status check_unselected_size(const Review& review, std::size_t bytes);
 
 // Returns true when the metadata of the object has an annotation with kAnnotationPrefix.
 [[nodiscard]] bool has_our_annotations(const Json& object);

@@ -164,6 +164,32 @@ TEST(Accelerators, VisibleDeviceVariables_AreNamedUnlessTheySayNone) {
             nvidia);
 }
 
+// The keys of a config map are names of variables, behind the prefix.
+TEST(Accelerators, PrefixThatBeginsAVisibleDeviceVariable_Counts) {
+  const auto ways_of_prefix = [](const Json& prefix) {
+    Json source = {{"configMapRef", {{"name", "c"}}}};
+    if (!prefix.is_null()) {
+      source["prefix"] = prefix;
+    }
+    return ways(one({{"envFrom", {source}}}));
+  };
+  for (const char* prefix : {"N", "NVIDIA_", "NVIDIA_VISIBLE_", "NVIDIA_VISIBLE_DEVICE", "CUDA_",
+                             "AMD_", "NEURON_RT_VISIBLE_", "NEW_VENDOR_VISIBLE_", "X_V"}) {
+    EXPECT_EQ(ways_of_prefix(prefix), Ways{"env:" + std::string(prefix) + "*"});
+  }
+  for (const char* prefix : {"DB_", "nvidia_", "VISIBLE_", "MY_NVIDIA_", "APP_CONFIG_"}) {
+    EXPECT_EQ(ways_of_prefix(prefix), Ways{}) << prefix;
+  }
+  // Without a prefix a config map says as little of itself as an image does.
+  EXPECT_EQ(ways_of_prefix(nullptr), Ways{});
+  EXPECT_EQ(ways_of_prefix(""), Ways{});
+  EXPECT_EQ(ways_of_prefix(7), Ways{"env:unclear"});
+  const Json source = {{"prefix", "NVIDIA_VISIBLE_"}, {"secretRef", {{"name", "s"}}}};
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    EXPECT_TRUE(selects(workload({{list, {{{"name", "c"}, {"envFrom", {source}}}}}}))) << list;
+  }
+}
+
 TEST(Accelerators, EveryContainer_IsLookedAt) {
   for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
     const Json privileged = {{"name", "c"}, {"securityContext", {{"privileged", true}}}};

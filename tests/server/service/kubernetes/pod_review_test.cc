@@ -161,6 +161,87 @@ TEST_F(PodUpdate, GrowthBeyondTheLimits_IsRefusedButForWhatAControllerAdds) {
   EXPECT_EQ(ask(update_review(before, object_of(created_)))["allowed"], true);
 }
 
+// What no policy selects is nobody's business here, whatever its size.
+TEST_F(PodUpdate, PodThatNoPolicySelects_IsNotRefusedForItsSize) {
+  Json plain = pod_review("uid-1", "");
+  plain["request"]["object"]["spec"]["containers"][0].erase("resources");
+  const Json large = with_env(plain, 1, std::string(kMaxObjectBytes, 'x'));
+  for (const AdmissionCall call : {AdmissionCall::kMutate, AdmissionCall::kValidate}) {
+    EXPECT_EQ(ask(large, call)["auditAnnotations"]["verdict"], "not-applicable");
+  }
+  EXPECT_EQ(ask(finalized(large))["allowed"], true);
+  EXPECT_EQ(ask(binding_review("uid-1"))["auditAnnotations"]["verdict"], "not-applicable");
+  // With a GPU the policy selects it.
+  EXPECT_TRUE(is_too_long(ask(with_env(created_, 1, std::string(kMaxObjectBytes, 'x')))));
+  // Half of what a review may have is the end: an update has the pod twice.
+  EXPECT_TRUE(is_too_long(ask(with_env(plain, 1, std::string(kMaxUnselectedBytes, 'x')))));
+}
+
+TEST_F(PodUpdate, UnreadablePodOfANamespaceThatNoPolicyCovers_IsLetPass) {
+  Json policy = bind_policy();
+  policy["version"] = 2;
+  policy["match"]["namespaces"] = {"inference"};
+  put_policy(policy);
+  for (const char* member : {"labels", "annotations"}) {
+    Json review = with_too_many(pod_review("uid-1", ""), member);
+    EXPECT_TRUE(is_too_long(ask(review))) << member << ": a policy may select it";
+    review["request"]["namespace"] = "elsewhere";
+    review["request"]["object"]["metadata"]["namespace"] = "elsewhere";
+    EXPECT_EQ(ask(review)["auditAnnotations"]["verdict"], "not-applicable") << member;
+    Json changed = object_of(review);
+    changed["spec"]["containers"][0]["image"] = "registry.example.com/other:1";
+    EXPECT_EQ(ask(update_review(review, changed))["allowed"], true) << member;
+  }
+  Json review = with_too_many(pod_review("uid-1", ""), "labels");
+  review["request"]["namespace"] = "elsewhere";
+  review["request"]["object"]["metadata"]["annotations"]["assay.dev/decision-id"] = "forged";
+  const Json response = ask(review, AdmissionCall::kMutate);
+  EXPECT_EQ(patch_of(response).size(), 1U) << response.dump();
+}
+
+// An id of a decision stands beside what was decided, or does not stand there.
+TEST_F(PodUpdate, AnnotationsBesideADecision_StayAsTheyAre) {
+  Json created = created_;
+  const Json mutation = ask(created_, AdmissionCall::kMutate);
+  created["request"]["object"] = object_of(created_).patch(patch_of(mutation));
+  ASSERT_EQ(ask(created)["allowed"], true);
+  Json bound = created;
+  bound["request"]["object"]["spec"]["nodeName"] = "gpu-1";
+  for (const Json& before : {created, bound}) {
+    const auto changed = [&](const std::function<void(Json&)>& change) {
+      Json after = object_of(before);
+      change(after["metadata"]["annotations"]);
+      return ask(update_review(before, after));
+    };
+    for (const auto& change : std::vector<std::function<void(Json&)>>{
+             [](Json& a) { a["assay.dev/model"] = "acme/unknown"; },
+             [](Json& a) { a["assay.dev/model"] = "acme/demo@assay-tree-v1-sha256:00"; },
+             [](Json& a) { a["assay.dev/model"] = "acme/demo,acme/unknown"; },
+             [](Json& a) { a["assay.dev/verified"] = "true"; },
+             [](Json& a) { a["assay.dev/decision-id"] = "another"; },
+             [](Json& a) { a.erase("assay.dev/model"); }}) {
+      EXPECT_TRUE(denied_with(changed(change), "annotation-reserved"));
+    }
+    for (const auto& change : std::vector<std::function<void(Json&)>>{
+             [](Json& a) { a["example.com/note"] = "mine"; },
+             [](Json& a) { a["assay.dev/model"] = "acme/demo"; },  // as the pod's file has it
+             [](Json& a) {
+               a.erase("assay.dev/decision-id");
+               a["assay.dev/model"] = "acme/unknown";
+             }}) {
+      EXPECT_EQ(changed(change)["allowed"], true);
+    }
+  }
+}
+
+// The pod never showed one.
+TEST_F(PodUpdate, DecisionThatIsAddedLater_IsRefused) {
+  ask(created_);
+  Json changed = object_of(created_);
+  changed["metadata"]["annotations"]["assay.dev/decision-id"] = "of another pod";
+  EXPECT_TRUE(denied_with(ask(update_review(created_, changed)), "annotation-reserved"));
+}
+
 // Case 7: the change is judged, about the model that was admitted, and replaces what was judged.
 TEST_F(PodUpdate, EphemeralContainer_IsAReviewOfItsOwn) {
   ask(created_);

@@ -207,6 +207,39 @@ TEST(PodMounts, SidecarAmongInitContainers_IsNone) {
   }
 }
 
+// What had finished writes again when its own rule, or a rule of any other container, starts it
+// again: then everybody has looked already.
+TEST(PodMounts, WriterThatIsStartedAgain_IsNoInitContainer) {
+  const auto is_init = [](const Json& own, const Json& other, const char* list = "containers") {
+    Json spec;
+    spec["containers"] = {{{"name", "server"}, {"image", "s"}}};
+    spec["initContainers"] = {{{"name", "a"}, {"image", "i"}}};
+    if (!other.is_null()) {
+      spec[list].push_back({{"name", "z"}, {"image", "s"}, {"restartPolicyRules", other}});
+    }
+    if (!own.is_null()) {
+      spec["initContainers"][0]["restartPolicyRules"] = own;
+    }
+    const auto workload = read(spec).value();
+    const auto filler = std::ranges::find(workload.images, "a", &policy::ContainerImage::container);
+    return filler->init;
+  };
+  const auto rule = [](const char* action) {
+    return Json::array(
+        {{{"action", action}, {"exitCodes", {{"operator", "In"}, {"values", {3}}}}}});
+  };
+  EXPECT_TRUE(is_init(nullptr, nullptr));
+  EXPECT_TRUE(is_init(Json::array(), Json::array()));
+  EXPECT_FALSE(is_init(rule("Restart"), nullptr));
+  EXPECT_FALSE(is_init("Restart", nullptr));
+  EXPECT_TRUE(is_init(nullptr, rule("Restart"))) << "it starts nobody but itself";
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    EXPECT_FALSE(is_init(nullptr, rule("RestartAllContainers"), list)) << list;
+    EXPECT_FALSE(is_init(nullptr, rule("RestartSomething"), list)) << list;
+    EXPECT_FALSE(is_init(nullptr, "RestartAllContainers", list)) << list;
+  }
+}
+
 TEST(PodMounts, BlockDevices_AreModels) {
   Json spec = pod_with(claim("raw"));
   spec["containers"][0].erase("volumeMounts");
