@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "gpu_hash/cpu/cpuinfo.h"
 #include "gpu_hash/cpu/leaves.h"
 #include "gpu_hash/tree/fold.h"
 #include "gpu_hash/workers.h"
@@ -216,13 +217,7 @@ std::unique_ptr<Engine> make_cpu_engine(unsigned threads, std::optional<LeafVari
 
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return "cpu";
+  return processor_name(in);
 }
 
 std::string cpu_driver() { return driver_text(LeavesPool(std::nullopt)); }
