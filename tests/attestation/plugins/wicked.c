@@ -150,8 +150,9 @@ static void misbehave(const struct assay_call* call) {
   } else if (is(call, "write-input")) {
     ((uint8_t*)(uintptr_t)call->evidence.data)[0] = 'x';
   } else if (is(call, "remap-input")) {
-    const uintptr_t page = (uintptr_t)call->evidence.data & ~(uintptr_t)4095;
-    if (mprotect((void*)page, 4096, PROT_READ | PROT_WRITE) == 0) {
+    const uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t page = (uintptr_t)call->evidence.data & ~(size - 1);
+    if (mprotect((void*)page, size, PROT_READ | PROT_WRITE) == 0) {
       ((uint8_t*)(uintptr_t)call->evidence.data)[0] = 'x';  // a copy of its own
     }
     _exit(1);
