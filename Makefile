@@ -175,8 +175,17 @@ fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (
 	@$(install) fresh
 	@deploy/fresh.sh
 
+.PHONY: arm64
+arm64: ## build everything for arm64 (build/arm64), run its unit tests and half the demo under QEMU
+	@$(install) build test arm64
+	@mkdir -p build
+	@deploy/arm64-root.sh build/arm64-root
+	@$(MAKE) -s build/arm64/.configured-tests
+	@$(call cmake_build,arm64,all)
+	@tests/arm64/run.sh build/arm64
+
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, coverage, torture, limits of cost, OpenCL platforms, Kubernetes, Python package, Schemathesis
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, coverage, torture, limits of cost, OpenCL platforms, arm64, Kubernetes, Python package, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -189,6 +198,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) limits
 	@$(MAKE) limits-load PRINT_ONLY=1
 	@$(MAKE) test-devices
+	@$(MAKE) arm64
 	@$(MAKE) test-kubernetes
 	@$(MAKE) test-differential
 	@$(MAKE) test-python
