@@ -102,6 +102,15 @@ coverage: ## branches of attestation/ that its tests take: at least 95 %, the ot
 	@$(call cmake_build,coverage,attestation-tests)
 	@/usr/bin/python3 -B tests/attestation/coverage.py build/coverage --json build/coverage.json
 
+# A processor like AMD's of 2021: AVX2 and SHA instructions, no AVX-512.
+HIDE ?= avx512,gfni
+masked = env ASSAY_HIDE=$(HIDE) LD_PRELOAD=$(CURDIR)/build/release/tests/gpu_hash/libmasked_processor.so
+
+.PHONY: test-processors
+test-processors: build ## demo and tests with instructions of this processor hidden (HIDE=avx512,gfni; also sha, avx2)
+	@$(masked) deploy/demo/run.sh
+	@$(masked) tests/run.sh build/release -LE '^(slow|torture|analysis|lint)$$'
+
 .PHONY: torture
 torture: build ## crash, power-loss and load tests of storage and server (minutes)
 	@tests/run.sh build/release -L '^torture$$' --parallel 1
@@ -189,6 +198,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
+	@$(MAKE) test-processors
 	@$(MAKE) asan
 	@$(MAKE) tsan
 	@$(MAKE) tidy
