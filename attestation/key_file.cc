@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private keys on disk: who may read them, and writing them once.
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,53 +8,42 @@
 
 #include "attestation/keys.h"
 #include "attestation/private_key.h"
+#include "schemas/key_advice.h"
 #include "schemas/posix/files.h"
+#include "schemas/posix/secret_file.h"
 
 namespace assay::attestation {
 namespace {
 
 constexpr std::size_t kMaxKeyFile = 16384;
 
-std::unexpected<Error> unusable(const char* why) { return fail(ErrorCode::kKeyUnusable, why); }
-
-Result<SecretBytes> read_all(int fd) {
-  Bytes buffer(kMaxKeyFile + 1);
-  const std::int64_t size = read_up_to(fd, buffer);
-  const bool fits = size > 0 && std::cmp_less_equal(size, kMaxKeyFile);
-  SecretBytes content(Bytes(buffer.begin(), buffer.begin() + std::max<std::int64_t>(size, 0)));
-  secure_wipe(buffer);
-  if (!fits) {
-    return unusable("the key file is empty, unreadable or larger than a key");
-  }
-  return content;
+std::unexpected<Error> unusable(std::string why, std::string path) {
+  return fail(ErrorCode::kKeyUnusable, std::move(why), std::move(path));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Signer>> load_private_key(const std::string& path,
                                                  const SecretBytes& passphrase) {
-  // O_NONBLOCK: a pipe in place of the file must not hold us up before fstat sees it.
-  const Descriptor file(
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const auto about_file = [&path](const Error& error) {
+    return fail(ErrorCode::kKeyUnusable, error.detail, path);
+  };
+  const Result<SecretFile> file = read_secret(path, kMaxKeyFile);
   if (!file) {
-    return unusable(errno == ELOOP ? "the key file is a symbolic link; name the file itself"
-                                   : "the key file cannot be opened");
+    return about_file(file.error());
   }
-  struct stat status = {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return unusable("the key file is not a regular file");
+  const std::string_view pem = as_text(file->content.view());
+  if (const auto advice = private_key_advice(pem, path)) {
+    return unusable(*advice, path);
   }
-  ASSAY_ASSIGN(const SecretBytes content, read_all(file.get()));
-  const std::string_view pem = as_text(content.view());
-  if (!is_encrypted_pem(pem)) {
-    if (status.st_uid != ::geteuid()) {
-      return unusable("the key file belongs to another user; chown it or encrypt the key");
-    }
-    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-      return unusable("others may access the key file; chmod 600 it or encrypt the key");
-    }
+  if (!file->guarded && !is_encrypted_pem(pem)) {
+    return about_file(file->guarded.error());
   }
-  return parse_private_key(pem, passphrase);
+  auto signer = parse_private_key(pem, passphrase);
+  if (!signer && signer.error().where.empty()) {
+    return fail(signer.error().code, signer.error().detail, path);
+  }
+  return signer;
 }
 
 Status save_private_key(const Signer& signer, const std::string& path,
@@ -66,12 +54,12 @@ Status save_private_key(const Signer& signer, const std::string& path,
   if (!file) {
     return errno == EEXIST
                ? fail(ErrorCode::kConflict, "the key file exists; keys are never overwritten")
-               : unusable("the key file cannot be created");
+               : unusable("the key file cannot be created", path);
   }
   const bool written = write_all(file.get(), pem.view()) && ::fsync(file.get()) == 0;
   if (!file.close() || !written || !sync_folder_of(path)) {
     ::unlink(path.c_str());
-    return unusable("the key file cannot be written");
+    return unusable("the key file cannot be written", path);
   }
   return {};
 }

@@ -46,10 +46,10 @@ class PublicKey {
 // destroyed.
 [[nodiscard]] Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm);
 
-// Reads a private key from a PKCS#8 PEM file, which must be a regular file and not a symbolic link.
-// Unless the key is encrypted (PBES2), the file must belong to this user and have mode 0600 or
-// stricter. `passphrase` is used only for an encrypted key. Errors: key-unusable with advice for
-// the user; those of parsing the key.
+// Reads a private key from a PKCS#8 PEM file. Unless the key is encrypted (PBES2), the file must be
+// guarded as schemas/posix/secret_file.h says. `passphrase` is used only for an encrypted key.
+// Errors: key-unusable with advice for the user, which names the command that converts another
+// format; those of parsing the key.
 [[nodiscard]] Result<std::unique_ptr<Signer>> load_private_key(const std::string& path,
                                                                const SecretBytes& passphrase);
 

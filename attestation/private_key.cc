@@ -139,10 +139,14 @@ Result<Pkcs8Handle> decrypt(const PemBlock& block, const SecretBytes& passphrase
   const X509_ALGOR* algorithm = nullptr;
   X509_SIG_get0(sealed.get(), &algorithm, nullptr);
   if (OBJ_obj2nid(algorithm->algorithm) != NID_pbes2) {
-    return unusable("the key is encrypted in an old way; use PBES2 (openssl pkcs8 -topk8 -scrypt)");
+    return unusable(
+        "the key is encrypted in an old way; encrypt it anew with: openssl pkcs8 -topk8 -scrypt "
+        "-in OLD -out NEW");
   }
   if (passphrase.empty()) {
-    return unusable("the key is encrypted; give its passphrase");
+    return unusable(
+        "the key is encrypted; give its passphrase (--passphrase-file of assay, passphrase_file in "
+        "the configuration of assayd)");
   }
   if (passphrase.view().size() > kMaxPassphrase) {
     return unusable("a passphrase has at most 64 KiB");

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attestation/private_key.h"
 #include "schemas/posix/files.h"
+#include "schemas/posix/secret_file.h"
 
 namespace assay::client {
 
@@ -76,30 +76,6 @@ Status write_in_place(const std::string& path, ByteView bytes) {
   return fd.close() ? Status() : unwritable(path, errno);
 }
 
-// A regular file that may hold a secret; `status` says whose it is.
-Result<Bytes> read_regular(const std::string& path, std::uint64_t limit, struct stat& status) {
-  // O_NONBLOCK: a pipe in place of the file must not hold us up before fstat sees it.
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd || ::fstat(fd.get(), &status) != 0) {
-    return unreadable(path, errno);
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::kKeyUnusable, "A secret must be in a regular file", path);
-  }
-  return read_all(fd.get(), path, limit);
-}
-
-Status check_guarded(const struct stat& status, const std::string& path) {
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return fail(ErrorCode::kKeyUnusable, "The file with the secret belongs to another user", path);
-  }
-  if ((status.st_mode & 0077U) != 0) {
-    return fail(ErrorCode::kKeyUnusable,
-                "Others may read the file with the secret; run chmod 600 on it", path);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
@@ -120,32 +96,15 @@ void protect_process() {
 }
 
 Result<SecretBytes> read_secret_file(const std::string& path) {
-  constexpr std::uint64_t kMaxSecretBytes = 4096;
-  struct stat status{};
-  ASSAY_ASSIGN(Bytes bytes, read_regular(path, kMaxSecretBytes, status));
-  if (Status guarded = check_guarded(status, path); !guarded) {
-    secure_wipe(bytes);
-    return std::unexpected(std::move(guarded).error());
-  }
-  if (!bytes.empty() && bytes.back() == '\n') {
-    bytes.pop_back();
-  }
-  if (!bytes.empty() && bytes.back() == '\r') {
-    bytes.pop_back();
-  }
-  if (bytes.empty()) {
+  constexpr std::size_t kMaxSecretBytes = 4096;
+  ASSAY_ASSIGN(const SecretBytes content, read_guarded(path, kMaxSecretBytes));
+  std::string_view text = as_text(content.view());
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  text.remove_suffix(text.ends_with('\r') ? 1 : 0);
+  if (text.empty()) {
     return fail(ErrorCode::kKeyUnusable, "The file with the secret is empty", path);
   }
-  return SecretBytes(std::move(bytes));
-}
-
-Status check_key_file(const std::string& path) {
-  constexpr std::uint64_t kMaxKeyBytes = 65536;
-  struct stat status{};
-  ASSAY_ASSIGN(Bytes bytes, read_regular(path, kMaxKeyBytes, status));
-  const bool encrypted = attestation::is_encrypted_pem(as_text(bytes));
-  secure_wipe(bytes);
-  return encrypted ? Status() : check_guarded(status, path);
+  return SecretBytes(to_bytes(text));
 }
 
 Status write_file(const std::string& path, ByteView bytes, mode_t mode) {

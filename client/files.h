@@ -27,15 +27,10 @@ inline constexpr mode_t kPrivateFile = 0600;
 // other unprivileged process may trace it. Must be called before a secret is read.
 void protect_process();
 
-// Reads a token or passphrase without its last line break. The file must be a regular file of this
-// user (or root) to which nobody else has access. Errors: key-unusable with advice for the user,
-// also for an empty file.
+// Reads a token or passphrase without its last line break. The file must be guarded as
+// schemas/posix/secret_file.h says. Errors: those of read_guarded(); key-unusable for an empty
+// file.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
-
-// Checks the file of a private key that the TLS library will read. The file must meet the
-// conditions of read_secret_file, unless the key is encrypted. Errors: key-unusable with advice for
-// the user; file-unreadable.
-[[nodiscard]] Status check_key_file(const std::string& path);
 
 // Replaces or creates the file: writes a temporary file next to `path`, syncs this file and renames
 // it to `path`. `mode` is the mode of a new file. With "-", or when `path` is the same file as

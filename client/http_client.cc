@@ -13,6 +13,7 @@
 #include "client/files.h"
 #include "schemas/core/handle.h"
 #include "schemas/core/json.h"
+#include "schemas/tls/credentials.h"
 
 namespace assay::client {
 
@@ -334,7 +335,7 @@ Result<HttpClient> HttpClient::open(Caller caller, const Connection& connection,
   }
   if (!connection.cert_key.empty()) {
     protect_process();  // the TLS library keeps it in memory
-    ASSAY_TRY(check_key_file(connection.cert_key));
+    ASSAY_TRY(check_client_credentials({connection.cert, connection.cert_key}));
   }
   if (!connection.token_file.empty()) {
     protect_process();

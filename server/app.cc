@@ -22,6 +22,7 @@
 #include "server/init.h"
 #include "server/jwks.h"
 #include "server/key_history.h"
+#include "server/listeners.h"
 #include "server/metrics.h"
 #include "server/plugins.h"
 #include "server/reappraiser.h"
@@ -116,21 +117,6 @@ DispatchOptions dispatch_options(const Config& config, std::string admission_sec
   options.admission_principal.name = kAdmissionPrincipal;
   options.admission_principal.roles = {AccessRole::kAdmission};
   return options;
-}
-
-std::vector<ListenerOptions> listeners(const Config& config) {
-  const TlsOptions tls{config.certificate_file, config.private_key_file,
-                       ClientCertificate::kOptional};
-  std::vector<ListenerOptions> result = {
-      {Listener::kApi, config.api.address, config.api.port, tls}};
-  if (config.admission) {
-    result.push_back({Listener::kAdmission, config.admission->endpoint.address,
-                      config.admission->endpoint.port, tls});
-    if (!config.admission->secret_path) {
-      result.back().tls.client_certificate = ClientCertificate::kRequired;
-    }
-  }
-  return result;
 }
 
 // Replaces the file in one step, so that a reader sees all of it or nothing. When that fails, takes

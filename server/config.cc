@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <set>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
 #include "schemas/posix/descriptor.h"
+#include "schemas/posix/secret_file.h"
 #include "schemas/validate.h"
 
 namespace assay::server {
@@ -198,16 +198,13 @@ Status check(const Config& config) {
   return check_ear_keys(config);
 }
 
-// A file that holds a secret: a regular file that only its owner, this user, can read.
-Result<Bytes> read_secret_file(const std::string& path, ErrorCode code) {
-  struct stat facts{};
-  if (::stat(path.c_str(), &facts) != 0) {
-    return fail(ErrorCode::kFileUnreadable, "the file cannot be read", path);
+// `code` says what is wrong with the configuration when others may read the file.
+Result<SecretBytes> read_secret_file(const std::string& path, ErrorCode code) {
+  Result<SecretBytes> content = read_guarded(path, kMaxSecretFileBytes);
+  if (!content && content.error().code == ErrorCode::kKeyUnusable) {
+    return fail(code, content.error().detail, path);
   }
-  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 077) != 0) {
-    return fail(code, "a secret's file must be this user's alone: chmod 600", path);
-  }
-  return read_file(path, kMaxSecretFileBytes);
+  return content;
 }
 
 std::string_view first_line(ByteView bytes) {
@@ -358,8 +355,8 @@ Result<SecretBytes> read_passphrase(const Config& config) {
   if (config.passphrase_file.empty()) {
     return SecretBytes();
   }
-  ASSAY_ASSIGN(Bytes bytes, read_secret_file(config.passphrase_file, ErrorCode::kKeyUnusable));
-  const SecretBytes whole(std::move(bytes));
+  ASSAY_ASSIGN(const SecretBytes whole,
+               read_secret_file(config.passphrase_file, ErrorCode::kKeyUnusable));
   const std::string_view line = first_line(whole.view());
   if (line.empty()) {
     return fail(ErrorCode::kKeyUnusable, "the passphrase file is empty", config.passphrase_file);
@@ -372,8 +369,8 @@ Result<std::string> read_path_secret(const Config& config) {
     return std::string();
   }
   const std::string& path = config.admission->path_secret_file;
-  ASSAY_ASSIGN(const Bytes bytes, read_secret_file(path, ErrorCode::kInvalidConfig));
-  std::string secret(first_line(bytes));
+  ASSAY_ASSIGN(const SecretBytes bytes, read_secret_file(path, ErrorCode::kInvalidConfig));
+  std::string secret(first_line(bytes.view()));
   const bool unreserved =
       secret.find_first_not_of(
           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;

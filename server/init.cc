@@ -9,6 +9,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/key_history.h"
+#include "server/listeners.h"
 #include "server/plugins.h"
 #include "server/service/governance/trust.h"
 #include "server/service/jobs/precedence.h"
@@ -57,6 +58,7 @@ Status make_certificate(const Config& config, Timestamp now, InitReport& report)
     report.created.push_back(config.certificate_file);
     report.created.push_back(config.private_key_file);
   }
+  ASSAY_TRY(check_tls_files(config, now));
   ASSAY_ASSIGN(const Digest pin, certificate_pin(config.certificate_file));
   report.certificate_pin = pin.text();
   return {};

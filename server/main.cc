@@ -16,6 +16,7 @@
 #include "server/app.h"
 #include "server/check.h"
 #include "server/init.h"
+#include "server/listeners.h"
 #include "server/rotate.h"
 
 namespace assay::server {
@@ -218,6 +219,11 @@ int check_config(const std::string& config_path, bool print) {
   const Result<Config> config = load_config(config_path);
   if (!config) {
     return complain(config.error());
+  }
+  const SystemClock clock;
+  const Status tls = check_tls_files(*config, clock.now());
+  if (!tls) {
+    return complain(tls.error());
   }
   if (print) {
     std::cout << to_json(*config).dump(2) << '\n';

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "client/answers.h"
 #include "client/files.h"
+#include "schemas/key_advice.h"
 
 namespace assay::cli {
 
@@ -37,10 +38,7 @@ Result<TrustedKey> pem_key(const std::string& path, const SigningContext& contex
   ASSAY_ASSIGN(const Bytes pem, client::read_file(path, 65536));
   Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
   if (!key) {
-    Error error = std::move(key).error();
-    error.where = path;
-    error.detail += "; a public key in PEM is expected, such as the .pub file of 'assay key new'";
-    return std::unexpected(std::move(error));
+    return std::unexpected(about_public_key(std::move(key).error(), as_text(pem), path));
   }
   return trust_fully(*key, context);
 }
@@ -160,6 +158,16 @@ Result<Exit> sign_and_write(const Context& context, std::string_view payload_typ
     message(context, "wrote " + out);
   }
   return Exit::kYes;
+}
+
+Error about_public_key(Error error, std::string_view content, const std::string& path) {
+  const auto advice = public_key_advice(content, path);
+  return {error.code,
+          advice
+              ? *advice
+              : std::move(error).detail +
+                    "; a public key in PEM is expected, such as the .pub file of 'assay key new'",
+          path};
 }
 
 void add_trust_options(const Command& verb, TrustFlags& flags) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attestation/dsse.h"
@@ -56,6 +57,11 @@ struct TrustFlags {
   std::uint64_t threshold = 1;
   std::string at;  // RFC 3339: time for validity periods; empty: now
 };
+
+// Returns the error of parsing `content` as a public key, with the file, and with what the content
+// is and which command makes a public key of it.
+[[nodiscard]] Error about_public_key(Error error, std::string_view content,
+                                     const std::string& path);
 
 void add_trust_options(const Command& verb, TrustFlags& flags);
 

@@ -9,6 +9,7 @@
 #include <openssl/x509.h>
 
 #include "attestation/keys.h"
+#include "cli/documents/keys.h"
 #include "client/files.h"
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
@@ -107,16 +108,19 @@ Result<PublicHalf> read_public_key(const std::string& path) {
   constexpr std::uint64_t kMaxPem = 65536;
   ASSAY_ASSIGN(Bytes pem, client::read_file(path, kMaxPem));
   if (as_text(pem).find("PRIVATE KEY-----") != std::string_view::npos) {
+    const Error wrong =
+        about_public_key({ErrorCode::kUsage, "this is a private key", {}}, as_text(pem), path);
     secure_wipe(pem);
     if (!client::file_exists(path + ".pub")) {
-      return fail(ErrorCode::kUsage, "This is a private key; give the file with its public key",
-                  path);
+      return std::unexpected(wrong);
     }
     ASSAY_ASSIGN(pem, client::read_file(path + ".pub", kMaxPem));
   }
-  ASSAY_ASSIGN(const attestation::PublicKey key,
-               in_file(attestation::PublicKey::from_pem(as_text(pem)), path));
-  return PublicHalf{key.id(), key.algorithm(), key.der(), key.pem()};
+  const Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
+  if (!key) {
+    return std::unexpected(about_public_key(key.error(), as_text(pem), path));
+  }
+  return PublicHalf{key->id(), key->algorithm(), key->der(), key->pem()};
 }
 
 Result<Credential> certificate_credential(const std::string& path) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/core/printable.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "schemas/core/bytes.h"
@@ -72,6 +73,21 @@ std::string printable(std::string_view text) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._/+@%:=,-").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && text.front() != '-' && std::ranges::all_of(text, plain)) {
+    return text;
+  }
+  std::string word = "'";
+  for (const char c : text) {
+    word += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return word + "'";
 }
 
 }  // namespace assay

@@ -12,6 +12,9 @@ namespace assay {
 // \xNN: UTF-8 on one line, of characters that XML can say. Printable text stays as it is.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// Returns the word of a shell that stands for `text`: as it is when it is plain, else quoted.
+[[nodiscard]] std::string shell_word(const std::string& text);
+
 // Returns the longest beginning of `text`, which is UTF-8, that has at most `size` bytes and ends
 // between characters.
 [[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t size);

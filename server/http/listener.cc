@@ -232,6 +232,7 @@ class Lane {
 }  // namespace
 
 struct HttpServer::Impl {
+  const Clock& clock;
   std::vector<std::unique_ptr<Lane>> lanes;
 };
 
@@ -243,9 +244,9 @@ HttpServer::~HttpServer() { stop(); }
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::vector<ListenerOptions>& listeners,
                                                       const ServerLimits& limits, Application& app,
                                                       const Clock& clock, const SteadyTime& time) {
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_unique<Impl>(clock);
   for (const ListenerOptions& options : listeners) {
-    ASSAY_ASSIGN(TlsContext tls, make_tls_context(options.tls));
+    ASSAY_ASSIGN(TlsContext tls, make_tls_context(options.tls, clock.now()));
     auto lane = std::make_unique<Lane>(options.kind, limits, app, clock, time, std::move(tls));
     ASSAY_TRY(lane->bind(options));
     impl->lanes.push_back(std::move(lane));
@@ -274,7 +275,7 @@ Status HttpServer::reload(const std::vector<ListenerOptions>& listeners) {
     if (options == listeners.end()) {
       return fail(ErrorCode::kInvalidConfig, "a listener is missing");
     }
-    ASSAY_ASSIGN(TlsContext context, make_tls_context(options->tls));
+    ASSAY_ASSIGN(TlsContext context, make_tls_context(options->tls, impl_->clock.now()));
     contexts.push_back(std::move(context));
   }
   for (std::size_t i = 0; i < contexts.size(); ++i) {

@@ -6,20 +6,15 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "schemas/core/handle.h"
 #include "schemas/core/sha.h"
+#include "schemas/tls/credentials.h"
 
 namespace assay::server {
 namespace {
 
-constexpr const char* kCiphers =
-    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
-constexpr const char* kGroups = "X25519:P-256:P-384";
-constexpr const char* kSignatures =
-    "ed25519:ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:"
-    "rsa_pss_rsae_sha512";
 constexpr long kMaxClientChainBytes = 16384;
 
 using Certificate = Handle<X509, X509_free>;
@@ -44,20 +39,13 @@ int select_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned 
 int no_passphrase(char* /*out*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
 
 bool set_protocol(SSL_CTX* context) {
-  SSL_CTX_set_default_passwd_cb(context, no_passphrase);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_max_cert_list(context, kMaxClientChainBytes);
   SSL_CTX_set_alpn_select_cb(context, select_protocol, nullptr);
-  return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
-         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
-         SSL_CTX_set_num_tickets(context, 0) == 1 &&
-         SSL_CTX_set_ciphersuites(context, kCiphers) == 1 &&
-         SSL_CTX_set1_groups_list(context, kGroups) == 1 &&
-         SSL_CTX_set1_sigalgs_list(context, kSignatures) == 1 &&
-         SSL_CTX_set1_client_sigalgs_list(context, kSignatures) == 1;
+  return SSL_CTX_set_num_tickets(context, 0) == 1 && set_tls_terms(context);
 }
 
 Digest pin_of(X509* certificate) {
@@ -79,11 +67,48 @@ Result<Certificate> read_certificate(const std::string& path) {
   return certificate;
 }
 
+Result<Timestamp> end_of(const X509* certificate, const std::string& path) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) {
+    ERR_clear_error();
+    return fail(ErrorCode::kFileUnreadable, "the certificate has no readable end", path);
+  }
+  return Timestamp(std::chrono::seconds(::timegm(&parts)));
+}
+
+bool has_issued(X509* issuer, X509* certificate) {
+  return X509_check_issued(issuer, certificate) == X509_V_OK &&
+         X509_verify(certificate, X509_get0_pubkey(issuer)) == 1;
+}
+
+// What clients refuse for certain. A certificate that is not valid yet is none of that: it serves
+// in a moment, when the clock of its issuer is ahead.
+Status check_certificate(SSL_CTX* context, const std::string& path, Timestamp now) {
+  X509* const leaf = SSL_CTX_get0_certificate(context);
+  ASSAY_ASSIGN(const Timestamp end, end_of(leaf, path));
+  if (end <= now) {
+    return fail(ErrorCode::kInvalidConfig,
+                "the certificate ended at " + to_rfc3339(end) + "; clients refuse it", path);
+  }
+  STACK_OF(X509)* others = nullptr;
+  SSL_CTX_get0_chain_certs(context, &others);
+  bool fits = sk_X509_num(others) <= 0 || has_issued(leaf, leaf);
+  for (int i = 0; i < sk_X509_num(others) && !fits; ++i) {
+    fits = has_issued(sk_X509_value(others, i), leaf);
+  }
+  ERR_clear_error();
+  return fits ? Status()
+              : fail(ErrorCode::kInvalidConfig,
+                     "no certificate of the file has issued the first one; put the service's "
+                     "certificate first and its issuer's behind it, without others",
+                     path);
+}
+
 }  // namespace
 
 void FreeTlsContext::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
 
-Result<TlsContext> make_tls_context(const TlsOptions& options) {
+Result<TlsContext> make_tls_context(const TlsOptions& options, Timestamp now) {
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr || !set_protocol(context.get())) {
@@ -95,18 +120,13 @@ Result<TlsContext> make_tls_context(const TlsOptions& options) {
                        : SSL_VERIFY_PEER;
   SSL_CTX_set_verify(context.get(), mode, nullptr);
   SSL_CTX_set_cert_verify_callback(context.get(), accept_certificate, nullptr);
-  if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate_file.c_str()) != 1) {
-    ERR_clear_error();
-    return fail(ErrorCode::kInvalidConfig, "tls.certificate_file holds no readable PEM certificate",
-                options.certificate_file);
+  Status usable =
+      use_credentials(context.get(), {options.certificate_file, options.private_key_file});
+  if (usable) {
+    usable = check_certificate(context.get(), options.certificate_file, now);
   }
-  if (SSL_CTX_use_PrivateKey_file(context.get(), options.private_key_file.c_str(),
-                                  SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context.get()) != 1) {
-    ERR_clear_error();
-    return fail(ErrorCode::kInvalidConfig,
-                "tls.private_key_file holds no readable PEM key of the certificate",
-                options.private_key_file);
+  if (!usable) {
+    return fail(ErrorCode::kInvalidConfig, usable.error().detail, usable.error().where);
   }
   return context;
 }
@@ -122,13 +142,7 @@ std::optional<Digest> client_key(const ssl_st* connection) {
 
 Result<Timestamp> certificate_end(const std::string& certificate_file) {
   ASSAY_ASSIGN(const Certificate certificate, read_certificate(certificate_file));
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &parts) != 1) {
-    ERR_clear_error();
-    return fail(ErrorCode::kFileUnreadable, "the certificate has no readable end",
-                certificate_file);
-  }
-  return Timestamp(std::chrono::seconds(::timegm(&parts)));
+  return end_of(certificate.get(), certificate_file);
 }
 
 Result<Digest> certificate_pin(const std::string& certificate_file) {

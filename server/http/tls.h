@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS settings of the listeners: TLS 1.3 only, the groups and ciphers named in tls.cc, no session
-// resumption.
+// TLS settings of the listeners: the terms of schemas/tls/credentials.h, no session resumption.
 //
 // Client certificates: a principal (a caller in the trust store) is recognised by the SHA-256 of
 // its certificate's public key (SubjectPublicKeyInfo). Chains, names and dates of client
@@ -35,9 +34,10 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// Loads the certificate and the key. Errors: invalid-config when a file cannot be read or the key
-// does not belong to the certificate.
-[[nodiscard]] Result<TlsContext> make_tls_context(const TlsOptions& options);
+// Loads the certificate and the key. Errors: invalid-config when a file cannot be read, others may
+// read the key, or no client could use them: see use_credentials() in schemas/tls/credentials.h;
+// also for a certificate that has ended at `now`, or that no other one in its file has issued.
+[[nodiscard]] Result<TlsContext> make_tls_context(const TlsOptions& options, Timestamp now);
 
 // Returns the SHA-256 of the client certificate's SubjectPublicKeyInfo (DER). Returns nullopt when
 // the client sent no certificate.

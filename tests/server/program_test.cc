@@ -2,6 +2,7 @@
 // The program assayd itself: command line, exit status, signals, hardening.
 
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -129,6 +130,62 @@ TEST_F(ProgramTest, CheckConfig_JudgesAndPrints) {
   write("wrong.json", {{"api", {{"port", "http"}}}});
   EXPECT_EQ(run({"check-config", "--config", "wrong.json"}), 2);
   EXPECT_NE(read("err").find("schema-violation"), std::string::npos);
+}
+
+// A certificate that no client can use is refused before it is the only one that there is.
+TEST_F(ProgramTest, CertificateThatNoClientCanUse_IsRefusedEverywhere) {
+  write_files();
+  const auto request = [this] {
+    const std::string command =
+        "cd '" + folder_.string() +
+        "' && umask 077 && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-521 -nodes "
+        "-days 40 -subj /CN=x -keyout tls.key -out tls.crt 2>/dev/null";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  };
+  const auto says_which = [this] {
+    const std::string text = read("err");
+    return text.find("P-256") != std::string::npos && text.find("secp521r1") != std::string::npos;
+  };
+  request();
+  EXPECT_EQ(run({"check-config", "--config", "assayd.json"}), 2);
+  EXPECT_TRUE(says_which()) << read("err");
+  EXPECT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 2);
+  std::filesystem::remove(folder_ / "tls.key");
+  std::filesystem::remove(folder_ / "tls.crt");
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0)
+      << read("err");
+  EXPECT_EQ(run({"check-config", "--config", "assayd.json"}), 0) << read("err");
+  const std::uint16_t port = serve();
+  TlsClient before({.port = port});
+  ASSERT_TRUE(before.handshake());
+  request();
+  ::kill(running_, SIGHUP);
+  while (read("err").find("reload_failed") == std::string::npos) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(says_which()) << read("err");
+  TlsClient after({.port = port});
+  ASSERT_TRUE(after.handshake());
+  EXPECT_EQ(after.server_pin(), before.server_pin()) << "the old one stays in use";
+  ::kill(running_, SIGTERM);
+  EXPECT_EQ(wait_for(std::exchange(running_, 0)), 0);
+  EXPECT_EQ(run({"run", "--config", "assayd.json"}), 2);
+  EXPECT_TRUE(says_which()) << read("err");
+}
+
+// In a volume of Kubernetes every file is a link to "..data/", which is one to the newest version.
+TEST_F(ProgramTest, KeysBehindLinks_AreTaken) {
+  write_files();
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0);
+  std::filesystem::create_directory(folder_ / "..v1");
+  std::filesystem::create_symlink("..v1", folder_ / "..data");
+  for (const char* name : {"log.key", "service.key", "tls.key", "tls.crt"}) {
+    std::filesystem::rename(folder_ / name, folder_ / "..v1" / name);
+    std::filesystem::create_symlink(std::filesystem::path("..data") / name, folder_ / name);
+  }
+  EXPECT_EQ(run({"check-config", "--config", "assayd.json"}), 0) << read("err");
+  TlsClient client({.port = serve()});
+  EXPECT_TRUE(client.handshake()) << read("err");
 }
 
 TEST_F(ProgramTest, Check_SaysWhatTheStoreHolds) {

@@ -4,6 +4,7 @@ import base64
 import json
 import ssl
 import stat
+import subprocess
 from urllib.parse import parse_qs, urlsplit
 
 import harness
@@ -105,6 +106,29 @@ class Client(served.TestCase):
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
             serialization.BestAvailableEncryption(b"secret"))).chmod(0o644)  # fmt: skip
         self.assertNotIn("key-unusable", self.assay(*base, code=None).err)
+
+    def test_client_certificates_that_no_service_takes_are_refused_by_name(self):
+        self.trust()
+        base = ("trust", "show", *self.to, "--cert", "k.crt", "--cert-key", "k.key")
+        for name, key in (("secp521r1", "EC -pkeyopt ec_paramgen_curve:P-521"),
+                          ("secp256k1", "EC -pkeyopt ec_paramgen_curve:secp256k1"),
+                          ("ED448", "ed448"), ("RSA-PSS", "RSA-PSS"),
+                          ("RSA of 1024 bits", "RSA -pkeyopt rsa_keygen_bits:1024")):  # fmt: skip
+            with self.subTest(name=name):
+                subprocess.run(["sh", "-c", f"umask 077; openssl genpkey -algorithm {key} -out k.key && "
+                                "openssl req -x509 -key k.key -subj /CN=x -days 9 -out k.crt"],
+                               cwd=self.dir, check=True, capture_output=True)  # fmt: skip
+                result = self.assay(*base, code=TROUBLE)
+                self.assertIn("key-unusable", result.err)
+                self.assertIn(name, result.err)
+                self.assertIn("usable keys are Ed25519, ECDSA on P-256 or P-384", result.err)
+        make_certificate(self.dir / "k")
+        make_certificate(self.dir / "other")
+        for name in ("k.key", "other.key"):
+            (self.dir / name).chmod(0o600)
+        self.assay(*base)
+        result = self.assay(*base[:-1], "other.key", code=TROUBLE)
+        self.assertIn("does not belong", result.err)
 
     def test_redirects_are_not_followed(self):
         self.answer("GET", "/v1/trust", Answer(302, {}, headers={"Location": "https://127.0.0.1:1/"}))

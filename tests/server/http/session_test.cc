@@ -269,8 +269,8 @@ TEST_F(SessionTest, Start_WrongTlsFilesAreAnError) {
   for (const auto& [certificate, key] :
        {std::pair("absent.crt", "tls.key"), std::pair("tls.crt", "absent.key"),
         std::pair("tls.key", "tls.key"), std::pair("tls.crt", "c.key")}) {
-    const auto context =
-        make_tls_context({path(certificate), path(key), ClientCertificate::kOptional});
+    const auto context = make_tls_context(
+        {path(certificate), path(key), ClientCertificate::kOptional}, clock_.now());
     ASSERT_FALSE(context);
     EXPECT_EQ(context.error().code, ErrorCode::kInvalidConfig);
   }
