@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "schemas/core/json_foreign.h"
+
 namespace assay::policy {
 namespace {
 
@@ -189,6 +191,10 @@ Outcome compare(const Json& actual, Comparison op, const Json& expected) {
 Json shown(const Json& value) {
   if (value.is_structured()) {
     return {{"kind", value.is_array() ? "array" : "object"}, {"size", value.size()}};
+  }
+  if (const auto digits = large_integer(value)) {
+    return digits->size() > kMaxShownBytes ? Json{{"kind", "number"}, {"size", digits->size()}}
+                                           : Json(*digits);
   }
   if (value.is_string() && value.get_ref<const std::string&>().size() > kMaxShownBytes) {
     return {{"kind", "string"}, {"size", value.get_ref<const std::string&>().size()}};

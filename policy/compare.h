@@ -22,7 +22,9 @@ struct StatementFact;
 // exactly and by value: 1 equals 1.0. Strings, booleans and null are compared only with values of
 // their own type, and only by ==, != and `in`; every other comparison is an error here. Objects and
 // arrays cannot be compared. For `in`, `expected` is a list: the result is pass when one element
-// equals `actual`, and error when no element has the type of `actual`.
+// equals `actual`, and error when no element has the type of `actual`. Every comparison with an
+// integer that was kept apart (schemas/core/json_foreign.h) is an error: it is never rounded, and
+// never taken for a text.
 [[nodiscard]] Outcome compare(const Json& actual, Comparison op, const Json& expected);
 
 // Returns what a comparison comes to for values in this order. For `in`, the order is that of one
@@ -33,9 +35,9 @@ struct StatementFact;
 // value on the way is neither an object nor an array with such an index.
 [[nodiscard]] std::optional<bool> is_there(const Json& document, std::string_view pointer);
 
-// Returns `value` in the form that decisions show. Strings over 256 bytes, and all objects and
-// arrays, are replaced by their type and size, so that decisions about a large statement stay
-// small.
+// Returns `value` in the form that decisions show. An integer that was kept apart is the text of
+// its digits. Strings over 256 bytes, and all objects and arrays, are replaced by their type and
+// size, so that decisions about a large statement stay small.
 [[nodiscard]] Json shown(const Json& value);
 
 // Limits of one test: items of an array that is compared as a set or tested item by item, and tests

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/core/bytes.h"
+#include "schemas/core/json_foreign.h"
 #include "schemas/digest_set.h"
 #include "schemas/members.h"
 #include "schemas/name_form.h"
@@ -13,6 +14,7 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kOwnPredicatePrefix = "https://assay.dev/";
 constexpr std::string_view kArtifactDigestPrefix = "assay-tree-v1-";
 constexpr std::size_t kMaxModelName = 253;
 
@@ -32,6 +34,19 @@ Status check_subject(const Subject& subject, const std::string& where) {
     return fail(ErrorCode::kSchemaViolation, "a name holds no control characters", where + "/name");
   }
   return check_digests(subject, where);
+}
+
+// Predicates of others hold integers of 64 bits, such as seeds. Nothing is written anew there, so
+// they are kept; in our own predicates they are refused.
+Result<Json> parse_with_integers(ByteView payload) {
+  Result<Json> json = parse_json(payload);
+  if (json || json.error().code != ErrorCode::kLimitExceeded) {
+    return json;
+  }
+  Result<Json> foreign = parse_exact_json(payload);
+  const bool own =
+      !foreign || members::text(*foreign, "predicateType").starts_with(kOwnPredicatePrefix);
+  return own ? std::move(json) : std::move(foreign);
 }
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -66,7 +81,7 @@ std::optional<ArtifactId> Subject::artifact() const {
 }
 
 Result<Statement> parse_statement(ByteView payload) {
-  ASSAY_ASSIGN(Json json, parse_json(payload));
+  ASSAY_ASSIGN(Json json, parse_with_integers(payload));
   ASSAY_TRY(validate("statement", json));
   Statement statement;
   statement.predicate_type = members::text(json, "predicateType");

@@ -30,16 +30,16 @@ struct Subject {
 struct Statement {
   std::vector<Subject> subjects;
   std::string predicate_type;
-  Json predicate;  // unchanged; unknown members of foreign predicates are kept
+  Json predicate;  // unchanged; foreign: unknown members, large integers as of parse_exact_json()
 };
 
-// Parses a statement from the exact payload bytes of an envelope. Requires strict JSON and at least
-// one subject; each subject needs at least one digest. Digests of assay-tree-v1-* and other known
-// algorithms must be well-formed. Errors: invalid-digest; those of parse_json() and validate().
+// Parses the exact payload bytes of an envelope as a statement: strict JSON (large integers only in
+// foreign predicates), at least one subject, each with a digest. Digests of assay-tree-v1-* and
+// known algorithms must be well-formed. Errors: invalid-digest; of parse_json() and validate().
 [[nodiscard]] Result<Statement> parse_statement(ByteView payload);
 
-// Returns the payload bytes of a statement. They are canonical JSON, so that equal statements have
-// equal ids.
+// Returns the payload bytes of a statement, as canonical JSON: equal statements have equal ids. Of
+// a predicate with large integers there is none (malformed-json).
 [[nodiscard]] Result<std::string> encode_statement(const Statement& statement);
 
 // Checks a model name such as "acme/demo-llm": lowercase parts of [a-z0-9._-], joined by '/', at

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/files.h"
+#include "schemas/core/json_foreign.h"
 #include "schemas/core/random.h"
 #include "schemas/decision.h"
 #include "schemas/lifecycle.h"
@@ -142,7 +143,7 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
 Result<Payload> payload_from(ByteView document, std::string_view type) {
   std::string payload_type(type);
   if (payload_type.empty()) {
-    ASSAY_ASSIGN(const Json json, parse_json(document));
+    ASSAY_ASSIGN(const Json json, parse_exact_json(document));
     payload_type = json.is_object() ? guess_type(json) : std::string_view();
     if (payload_type.empty()) {
       return fail(ErrorCode::kPayloadTypeUnknown,
@@ -161,7 +162,7 @@ Result<Payload> payload_from(ByteView document, std::string_view type) {
 }
 
 Result<LoadedDocument> read_document(ByteView bytes, std::string_view type) {
-  const Result<Json> json = parse_json(bytes);
+  const Result<Json> json = parse_exact_json(bytes);
   if (!json && type.empty()) {
     return std::unexpected(json.error());
   }

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/review/text.h"
 #include "client/files.h"
+#include "schemas/core/json_foreign.h"
 #include "schemas/lifecycle.h"
 #include "schemas/policy_document.h"
 #include "schemas/reference_set.h"
@@ -23,7 +24,7 @@ constexpr std::size_t kShownChanges = 24;
 Result<Json> json_of(const Payload& payload) {
   JsonLimits limits;
   limits.max_bytes = payload.bytes.size();
-  return parse_json(payload.bytes, limits);
+  return parse_exact_json(payload.bytes, limits);
 }
 
 Result<Json> load_payload(const std::string& file, PayloadKind wanted) {
@@ -92,7 +93,7 @@ Result<Json> fetch_document(Api& api, const std::string& route, const std::strin
   ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, id));
   JsonLimits limits;
   limits.max_bytes = envelope.payload.size();
-  return parse_json(envelope.payload, limits);
+  return parse_exact_json(envelope.payload, limits);
 }
 
 // The name under which a policy or a reference set is in force.
@@ -299,7 +300,9 @@ std::vector<std::string> review_lines(const LoadedDocument& document, const Revi
 Json review_json(const LoadedDocument& document, const Review& review) {
   Json changes = Json::array();
   for (const ReviewChange& change : review.changes) {
-    changes.push_back({{"path", change.path}, {"before", change.before}, {"after", change.after}});
+    changes.push_back({{"path", change.path},
+                       {"before", large_integers_as_text(change.before)},
+                       {"after", large_integers_as_text(change.after)}});
     if (!change.flag.empty()) {
       changes.back()["flag"] = change.flag;
     }

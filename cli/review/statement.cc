@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/review/review.h"
 #include "cli/review/text.h"
+#include "schemas/core/json_foreign.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
@@ -259,7 +260,7 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
   }
   JsonLimits limits;
   limits.max_bytes = payload.bytes.size();
-  ASSAY_ASSIGN(const Json document, parse_json(payload.bytes, limits));
+  ASSAY_ASSIGN(const Json document, parse_exact_json(payload.bytes, limits));
   switch (payload.kind) {
     case PayloadKind::kPolicy:
     case PayloadKind::kReferenceSet:

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "schemas/core/json_foreign.h"
+
 namespace assay::cli {
 
 namespace {
@@ -166,7 +168,10 @@ const Json& list_of(const Json& object, const char* member) {
 }
 
 std::string quoted(const Json& value) {
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (auto digits = large_integer(value)) {
+    return *std::move(digits);
+  }
+  return large_integers_as_text(value).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::string list_text(const Json& list, std::size_t limit) {

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
+#include "schemas/core/json_foreign.h"
 
 namespace assay::cli {
 
@@ -118,7 +119,7 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     return fail(ErrorCode::kUsage, "The deadline of a webhook is 1 to 30 seconds");
   }
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
-  ASSAY_ASSIGN(Json document, parse_json(ByteView(bytes)));
+  ASSAY_ASSIGN(Json document, parse_foreign_json(bytes));  // as the service reads reviews
   ASSAY_ASSIGN(const Json review, review_of(context, std::move(document)));
   ASSAY_ASSIGN(const std::string prefix, path_prefix(options));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection, client::Endpoint::kAdmission));

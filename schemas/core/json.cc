@@ -63,7 +63,7 @@ class OpenObjects {
   std::vector<Level> levels_;
 };
 
-enum class BigIntegers : bool { kRefused, kText };
+enum class LargeIntegers : std::uint8_t { kRefused, kText, kApart };
 
 // SAX consumer: builds the value and refuses what the plain parser lets through.
 class StrictBuilder {
@@ -74,8 +74,9 @@ class StrictBuilder {
   using string_t = Json::string_t;
   using binary_t = Json::binary_t;
 
-  StrictBuilder(Json& root, const JsonLimits& limits, BigIntegers big, LongStrings& long_strings)
-      : dom_(root, false), limits_(limits), big_(big), long_strings_(long_strings) {}
+  StrictBuilder(Json& root, const JsonLimits& limits, LargeIntegers large,
+                LongStrings& long_strings)
+      : dom_(root, false), limits_(limits), large_(large), long_strings_(long_strings) {}
 
   bool null() { return take(kValueMemory) && dom_.null(); }
   bool boolean(bool value) { return take(kValueMemory) && dom_.boolean(value); }
@@ -179,7 +180,17 @@ class StrictBuilder {
     return true;
   }
   bool unsafe_integer(std::string text) {
-    return big_ == BigIntegers::kText ? dom_.string(text) : unsafe_number();
+    if (large_ == LargeIntegers::kRefused) {
+      return unsafe_number();
+    }
+    if (!take(kStringMemory + text.size())) {
+      return false;
+    }
+    if (large_ == LargeIntegers::kText) {
+      return dom_.string(text);
+    }
+    binary_t digits(binary_t::container_type(text.begin(), text.end()));
+    return dom_.binary(digits);
   }
   bool unsafe_number() {
     error_ =
@@ -189,7 +200,7 @@ class StrictBuilder {
 
   nlohmann::detail::json_sax_dom_parser<Json> dom_;
   const JsonLimits& limits_;
-  BigIntegers big_;
+  LargeIntegers large_;
   LongStrings& long_strings_;
   OpenObjects members_;
   std::size_t depth_ = 0;
@@ -197,7 +208,7 @@ class StrictBuilder {
   Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
 };
 
-Result<Json> parse(std::string_view text, const JsonLimits& limits, BigIntegers big) {
+Result<Json> parse(std::string_view text, const JsonLimits& limits, LargeIntegers large) {
   if (text.size() > limits.max_bytes) {
     return fail(ErrorCode::kLimitExceeded,
                 "JSON is longer than " + std::to_string(limits.max_bytes) + " bytes");
@@ -209,7 +220,7 @@ Result<Json> parse(std::string_view text, const JsonLimits& limits, BigIntegers 
   Json root;
   LongStrings long_strings(text);
   const std::string_view rest = long_strings.rest();
-  StrictBuilder builder(root, limits, big, long_strings);
+  StrictBuilder builder(root, limits, large, long_strings);
   if (!Json::sax_parse(rest.begin(), rest.end(), &builder)) {
     return std::unexpected(builder.error());
   }
@@ -228,21 +239,47 @@ std::string not_well_formed(std::size_t byte, std::string_view token) {
 }
 
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
-  return parse(text, limits, BigIntegers::kRefused);
+  return parse(text, limits, LargeIntegers::kRefused);
 }
 
 Result<Json> parse_json(ByteView bytes, const JsonLimits& limits) {
-  return parse(as_text(bytes), limits, BigIntegers::kRefused);
+  return parse(as_text(bytes), limits, LargeIntegers::kRefused);
 }
 
 Result<Json> parse_foreign_json(ByteView bytes, const JsonLimits& limits) {
-  return parse(as_text(bytes), limits, BigIntegers::kText);
+  return parse(as_text(bytes), limits, LargeIntegers::kText);
+}
+
+Result<Json> parse_exact_json(ByteView bytes, const JsonLimits& limits) {
+  return parse(as_text(bytes), limits, LargeIntegers::kApart);
+}
+
+std::optional<std::string> large_integer(const Json& value) {
+  if (!value.is_binary()) {
+    return std::nullopt;
+  }
+  const Json::binary_t& digits = value.get_binary();
+  return std::string(digits.begin(), digits.end());
+}
+
+Json large_integers_as_text(Json value) {
+  if (auto digits = large_integer(value)) {
+    return *std::move(digits);
+  }
+  if (value.is_structured()) {
+    for (Json& item : value) {
+      item = large_integers_as_text(std::move(item));
+    }
+  }
+  return value;
 }
 
 std::size_t json_memory(const Json& value) {
   std::size_t memory = kValueMemory;
   if (value.is_string()) {
     memory += kStringMemory + value.get_ref<const std::string&>().size();
+  } else if (value.is_binary()) {
+    memory += kStringMemory + value.get_binary().size();
   } else if (value.is_array()) {
     memory += kArrayMemory;
     for (const Json& item : value) {

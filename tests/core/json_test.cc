@@ -162,6 +162,11 @@ TEST(ForeignJson, LargeIntegers_AreTextsOfTheirDigits) {
   for (const char* text : {"0", "-1", "9007199254740991", "-9007199254740991", "1.5"}) {
     EXPECT_EQ(parse_foreign_json(as_bytes(text)).value(), parse_json(text).value()) << text;
   }
+  for (const char* text : {"0", "-0", "-0.0", "1.0", "9007199254740991", "1.5", "1e21", "\"12\""}) {
+    EXPECT_EQ(parse_exact_json(as_bytes(text)).value(), parse_json(text).value()) << text;
+    EXPECT_EQ(large_integer(parse_exact_json(as_bytes(text)).value()), std::nullopt) << text;
+  }
+  EXPECT_EQ(code_of(parse_exact_json(as_bytes("1e400"))), "limit-exceeded");
   EXPECT_EQ(code_of(parse_foreign_json(as_bytes("1e400"))), "limit-exceeded");
   EXPECT_EQ(code_of(parse_foreign_json(as_bytes(R"({"a":1,"a":2})"))), "duplicate-key");
 }

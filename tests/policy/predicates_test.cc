@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/compare.h"
+#include "schemas/core/json_foreign.h"
 #include "tests/policy/fixture.h"
 #include "tests/support/vectors.h"
 
@@ -166,6 +167,69 @@ TEST(Sets, BeyondTheLimit_AreErrors) {
   const auto of = [](std::size_t size) { return Json{{"s", std::vector<int>(size, 1)}}; };
   EXPECT_EQ(run(test, of(kMaxItems), now()).outcome, kPass);
   EXPECT_EQ(run(test, of(kMaxItems + 1), now()).outcome, kError);
+}
+
+// Integers beyond 2^53, as predicates of others have them. Nothing is known of them but that they
+// are there: each comparison is undecided, with numbers, which would round, and with texts.
+TEST(LargeIntegers, AreUndecidedInEveryComparison) {
+  const Json document =
+      parse_exact_json(as_bytes(R"({"seed":13938349572398471239,"seeds":[13938349572398471239]})"))
+          .value();
+  const auto outcome = [&document](const std::string& test) {
+    return run(parsed(test.c_str()), document, now());
+  };
+  for (const char* op : {"==", "!=", "<", "<=", ">", ">="}) {
+    for (const char* value :
+         {"0", "1", "-1", "9007199254740991", "1.3938349572398471e21", "1e300"}) {
+      const std::string test =
+          std::string(R"({"pointer":"/seed","op":")") + op + R"(","value":)" + value + "}";
+      EXPECT_EQ(outcome(test).outcome, kError) << test;
+    }
+  }
+  for (const char* rest :
+       {R"("op":"==","value":"13938349572398471239")",
+        R"("op":"!=","value":"13938349572398471239")", R"("op":"!=","value":"other")",
+        R"("op":"!=","value":null)", R"("op":"!=","value":true)",
+        R"("op":"in","value":["13938349572398471239",1])", R"("op":"matches","value":"[0-9]+")",
+        R"("op":"==","value":"1.0.0","type":"semver")"}) {
+    EXPECT_EQ(outcome(std::string(R"({"pointer":"/seed",)") + rest + "}").outcome, kError) << rest;
+  }
+  for (const char* rest :
+       {R"("op":"disjoint","value":["a"])", R"("op":"disjoint","value":[1])",
+        R"("op":"subset","value":["13938349572398471239"])", R"("op":"superset","value":[])",
+        R"("op":"contains","value":"13938349572398471239")", R"("op":"contains","value":1)"}) {
+    EXPECT_EQ(outcome(std::string(R"({"pointer":"/seeds",)") + rest + "}").outcome, kError) << rest;
+  }
+  for (const char* items : {"each", "any", "none"}) {
+    const std::string test = std::string("{\"") + items +
+                             R"(":"/seeds","where":[{"pointer":"","op":"==","value":"a"}]})";
+    EXPECT_EQ(outcome(test).outcome, kError) << test;
+  }
+  const TestOutcome there = outcome(R"({"pointer":"/seed","op":"exists","value":true})");
+  EXPECT_EQ(there.outcome, kPass);
+  const TestOutcome shown = outcome(R"({"pointer":"/seed","op":"==","value":1})");
+  EXPECT_EQ(shown.actual, "13938349572398471239");
+  EXPECT_EQ(shown.code, Reason::kConditionUndecided);
+}
+
+// The neighbours of those: numbers that a double holds, however they are written.
+TEST(LargeIntegers, OtherNumbers_CompareByValue) {
+  const auto outcome = [](const char* number, const char* rest) {
+    const std::string text = std::string(R"({"n":)") + number + "}";
+    return run(parsed((std::string(R"({"pointer":"/n",)") + rest + "}").c_str()),
+               parse_exact_json(as_bytes(text)).value(), now())
+        .outcome;
+  };
+  for (const char* zero : {"0", "-0", "-0.0", "0e9"}) {
+    EXPECT_EQ(outcome(zero, R"("op":"==","value":0)"), kPass) << zero;
+    EXPECT_EQ(outcome(zero, R"("op":"<","value":0)"), kFail) << zero;
+  }
+  EXPECT_EQ(outcome("1.0", R"("op":"==","value":1)"), kPass);
+  EXPECT_EQ(outcome("1", R"("op":"==","value":1.0)"), kPass);
+  EXPECT_EQ(outcome("9007199254740991", R"("op":"==","value":9007199254740991)"), kPass);
+  EXPECT_EQ(outcome("9007199254740991", R"("op":"<","value":1e21)"), kPass);
+  EXPECT_EQ(outcome("1e21", R"("op":">","value":9007199254740991)"), kPass);
+  EXPECT_EQ(outcome("1e20", R"("op":">","value":0)"), kError) << "an integer beyond 2^53";
 }
 
 TEST(Exists, TellsAbsenceOnlyWhereItCanBeSeen) {

@@ -409,6 +409,27 @@ class Statements(harness.TestCase):
         self.assertEqual(self.error("decision", "verify", "d.json", "--key", "service.pem.pub",
                                     code=NO), "payload-type-unknown")  # fmt: skip
 
+    def test_seeds_of_64_bits_in_predicates_of_others(self):
+        self.key("k")
+        text = ('{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"acme/x","digest":{"sha256":"' +
+                "ab" * 32 + '"}}],"predicateType":"https://example.com/train/v1",'
+                '"predicate":{"seed":13938349572398471239}}')  # fmt: skip
+        self.write("s.json", text)
+        signed = self.assay("sign", "s.json", "--key", "k.pem", "--yes", "--out", "signed.json")
+        self.assertIn("seed = 13938349572398471239", signed.err)
+        envelope = json.loads((self.dir / "signed.json").read_text())
+        self.assertEqual(base64.b64decode(envelope["payload"]).decode(), text)
+        self.assay("attest", "verify", "signed.json", "--key", "k.pem.pub")
+        # The review tells a number from the text of its digits.
+        self.write("t.json", text.replace("13938349572398471239", '"13938349572398471239"'))
+        review = self.assay("review", "signed.json", "--against", "t.json").out
+        self.assertIn('* seed: "13938349572398471239" -> 13938349572398471239', review)
+        got = self.assay("review", "signed.json", "--against", "t.json", "-o", "json").json()
+        self.assertEqual(got["changes"][0]["after"], "13938349572398471239")
+        # In our own predicates it is refused.
+        self.write("own.json", text.replace("https://example.com/train/v1", "https://assay.dev/lifecycle/v1"))
+        self.assertEqual(self.error("sign", "own.json", "--key", "k.pem"), "limit-exceeded")
+
 
 if __name__ == "__main__":
     harness.main()
