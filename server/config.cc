@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "schemas/core/json_advice.h"
 #include "schemas/posix/descriptor.h"
 #include "schemas/posix/secret_file.h"
 #include "schemas/validate.h"
@@ -259,7 +260,11 @@ Result<Config> load_config(const std::string& path) {
   if (error) {
     return fail(ErrorCode::kFileUnreadable, "the working folder cannot be read", path);
   }
-  return parse_config(as_text(bytes), absolute.parent_path().string());
+  Result<Config> config = parse_config(as_text(bytes), absolute.parent_path().string());
+  if (!config) {
+    return std::unexpected(with_json_advice(config.error(), as_text(bytes), path));
+  }
+  return config;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/files.h"
+#include "schemas/core/json_advice.h"
 #include "schemas/core/json_foreign.h"
 #include "schemas/core/random.h"
 #include "schemas/decision.h"
@@ -184,7 +185,8 @@ Result<LoadedDocument> load_document(const std::string& path, std::string_view t
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   Result<LoadedDocument> loaded = read_document(bytes, type);
   if (!loaded) {
-    return std::unexpected(in_file(std::move(loaded).error(), path));
+    return std::unexpected(
+        in_file(with_json_advice(std::move(loaded).error(), as_text(bytes), path), path));
   }
   return loaded;
 }

@@ -12,6 +12,7 @@
 #include "cli/documents/keys.h"
 #include "client/files.h"
 #include "schemas/core/json.h"
+#include "schemas/core/json_advice.h"
 #include "schemas/core/sha.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
@@ -24,7 +25,7 @@ Result<Json> read_json_file(const std::string& path) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   Result<Json> json = parse_json(ByteView(bytes));
   if (!json) {
-    Error error = std::move(json).error();
+    Error error = with_json_advice(std::move(json).error(), as_text(bytes), path);
     error.where = path;
     return std::unexpected(std::move(error));
   }

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
+#include "schemas/core/json_advice.h"
 #include "schemas/core/json_foreign.h"
 
 namespace assay::cli {
@@ -119,8 +120,11 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     return fail(ErrorCode::kUsage, "The deadline of a webhook is 1 to 30 seconds");
   }
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
-  ASSAY_ASSIGN(Json document, parse_foreign_json(bytes));  // as the service reads reviews
-  ASSAY_ASSIGN(const Json review, review_of(context, std::move(document)));
+  Result<Json> document = parse_foreign_json(bytes);  // as the service reads reviews
+  if (!document) {
+    return std::unexpected(with_json_advice(document.error(), as_text(bytes), options.file));
+  }
+  ASSAY_ASSIGN(const Json review, review_of(context, *std::move(document)));
   ASSAY_ASSIGN(const std::string prefix, path_prefix(options));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection, client::Endpoint::kAdmission));
   const std::string path = prefix + "/v1/admission/" + (options.mutate ? "mutate" : "validate") +

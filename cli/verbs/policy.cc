@@ -15,6 +15,7 @@
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "policy/lint.h"
+#include "schemas/core/json_advice.h"
 #include "schemas/impact_request.h"
 #include "schemas/policy_document.h"
 
@@ -55,7 +56,8 @@ Result<Exit> lint(const Context& context, const LintOptions& options) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
   const Result<LoadedDocument> document = read_policy_or_set(bytes);
   if (!document) {
-    return refuse(context, document.error(), {{"valid", false}, {"findings", Json::array()}});
+    return refuse(context, with_json_advice(document.error(), as_text(bytes), options.file),
+                  {{"valid", false}, {"findings", Json::array()}});
   }
   if (document->payload.kind == PayloadKind::kReferenceSet) {
     return lint_set(context, *document);

@@ -6,12 +6,16 @@
 
 #include "cli/documents/documents.h"
 #include "client/files.h"
+#include "schemas/core/json_advice.h"
 
 namespace assay::cli {
 
 Result<std::vector<PolicyCase>> read_cases(const std::string& file, const PolicyCase& base) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
   auto cases = parse_cases(bytes, base);
+  if (!cases) {
+    cases.error() = with_json_advice(std::move(cases).error(), as_text(bytes), file);
+  }
   if (!cases && cases.error().code == ErrorCode::kUsage) {
     cases.error().where = file;
   }

@@ -64,6 +64,34 @@ class Policy(harness.TestCase):
         text = self.assay("policy", "lint", "policy.json").out
         self.assertTrue(text.endswith("valid: prod version 1\n"), text)
 
+    def test_yaml_is_named_with_the_command(self):
+        import yaml
+
+        for name, text in (("p.yaml", yaml.safe_dump(POLICY)), ("p.yml", "# ours\n---\n" + yaml.safe_dump(POLICY)),
+                           ("p p.yaml", yaml.safe_dump(POLICY, sort_keys=False))):  # fmt: skip
+            self.write(name, text)
+            result = self.assay("policy", "lint", name, code=NO)
+            out = result.out + result.err
+            self.assertIn("this is YAML, and JSON is expected; type: yq -o json ", out)
+            stem = "'p p.json'" if " " in name else "p.json"
+            self.assertIn(">" + stem, out)
+        self.write("facts.yaml", "facts:\n  a: 1\n")
+        self.assertIn("this is YAML", self.assay("policy", "test", "policy.json", "--facts", "facts.yaml", code=None).err)
+        # What is broken JSON is called no YAML.
+        for text in ('{"name": 1,}', "[1,", "name", '"a": 1', ""):
+            self.write("p.json", text)
+            result = self.assay("policy", "lint", "p.json", code=None)
+            self.assertNotIn("YAML", result.out + result.err)
+
+    def test_review_in_yaml_is_named_with_the_command(self):
+        self.write("review.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: demo\n")
+        result = self.assay("admission", "test", "-f", "review.yaml", "--server", "https://localhost:1", code=TROUBLE)
+        self.assertIn("type: yq -o json review.yaml >review.json", result.err)
+        self.assertIn("kubectl get", result.err)
+        result = self.assay("admission", "test", "-f", "-", "--server", "https://localhost:1", code=TROUBLE,
+                            stdin=b"apiVersion: v1\n")  # fmt: skip
+        self.assertIn("type: yq -o json (with Debian's yq: yq .)", result.err)
+
     def test_lint_names_an_index_below_a_not(self):
         asked = {"id": "trained", "statement": {
             "predicate_type": "https://assay.dev/lifecycle/v1", "stage": "train",
