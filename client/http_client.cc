@@ -173,7 +173,8 @@ bool is_retryable(const HttpResponse& response) {
 
 bool says_not_done(const HttpResponse& response) {
   const Result<Json> problem = problem_of(response);
-  return problem && text_at(*problem, "code") == info(ErrorCode::kOverloaded).code;
+  const std::string code = problem ? text_at(*problem, "code") : std::string();
+  return code == info(ErrorCode::kOverloaded).code || code == info(ErrorCode::kBusy).code;
 }
 
 struct HttpClient::Impl {

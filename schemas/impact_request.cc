@@ -39,9 +39,10 @@ Result<std::vector<TcbLevel>> levels(const Json& json) {
 Result<Hypothesis> hypothesis_from(const Json& json) {
   Hypothesis hypothesis;
   std::set<std::string> names;
+  PatternBudget budget;  // of all policies of the question
   for (const Json& item : json.contains("activate") ? json["activate"] : Json::array()) {
     ASSAY_ASSIGN(const std::string text, canonical_json(item));
-    ASSAY_ASSIGN(PolicyDocument policy, parse_policy(as_bytes(text)));
+    ASSAY_ASSIGN(PolicyDocument policy, parse_policy(as_bytes(text), budget));
     if (!names.insert(policy.name).second) {
       return fail(ErrorCode::kPolicyInvalid, "two policies to activate have one name",
                   "/hypothesis/activate");

@@ -57,6 +57,7 @@ Result<E> value_in(const Names<E, N>& names, std::string_view text, const char* 
 
 class Reader {
  public:
+  explicit Reader(PatternBudget& budget) : budget_(budget) {}
   Result<std::vector<Condition>> conditions(const Json& list, const std::string& where,
                                             std::size_t level);
 
@@ -67,6 +68,7 @@ class Reader {
 
   std::set<std::string> ids_;
   std::size_t patterns_ = 0;
+  PatternBudget& budget_;
 };
 
 std::unexpected<Error> invalid(std::string why, std::string where) {
@@ -80,7 +82,7 @@ SignerRequirement read_signers(const Json& json) {
           members::texts(signers, "none_of")};
 }
 
-// How many patterns these tests compile. Each takes milliseconds, and up to Pattern::kMaxMemory.
+// How many patterns these tests compile. Each takes up to Pattern::kMaxMemory.
 std::size_t patterns_in(const Json& tests) {
   const Json none = Json::array();
   std::size_t patterns = 0;
@@ -91,16 +93,17 @@ std::size_t patterns_in(const Json& tests) {
   return patterns;
 }
 
-Result<StatementCondition> read_statement(const Json& json, const std::string& where) {
+Result<StatementCondition> read_statement(const Json& json, const std::string& where,
+                                          PatternBudget& budget) {
   StatementCondition condition;
   condition.predicate_type = members::text(json, "predicate_type");
   condition.stage = members::text(json, "stage");
   condition.signers = read_signers(json);
   const Json none = Json::array();
   for (const Json& test : members::child(json, "where", none)) {
-    ASSAY_ASSIGN(
-        PredicateTest read,
-        predicate_test_from_json(test, where + "/where/" + std::to_string(condition.where.size())));
+    ASSAY_ASSIGN(PredicateTest read,
+                 predicate_test_from_json(
+                     test, where + "/where/" + std::to_string(condition.where.size()), budget));
     condition.where.push_back(std::move(read));
   }
   if (json.contains("quantifier")) {
@@ -209,7 +212,8 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     if (patterns_ > kMaxPatterns) {
       return invalid("a policy has at most 1024 tests with `matches`", where + "/statement/where");
     }
-    ASSAY_ASSIGN(StatementCondition statement, read_statement(*kind, where + "/statement"));
+    ASSAY_ASSIGN(StatementCondition statement,
+                 read_statement(*kind, where + "/statement", budget_));
     return Condition{std::move(id), std::move(statement)};
   }
   if (const auto kind = json.find("parameters"); kind != json.end()) {
@@ -487,6 +491,11 @@ Result<DecisionPoint> decision_point_from(std::string_view name) {
 }
 
 Result<PolicyDocument> parse_policy(ByteView payload) {
+  PatternBudget budget;
+  return parse_policy(payload, budget);
+}
+
+Result<PolicyDocument> parse_policy(ByteView payload, PatternBudget& budget) {
   ASSAY_ASSIGN(const Json json, parse_json(payload, JsonLimits{1U << 20}));
   ASSAY_TRY(validate("policy", json));
   PolicyDocument policy;
@@ -497,7 +506,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   policy.match = match_from_json(json["match"]);
   ASSAY_TRY(read_pod_members(json, policy));
   ASSAY_ASSIGN(policy.names, names_from_json(json));
-  ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
+  ASSAY_ASSIGN(policy.require, Reader(budget).conditions(json["require"], "/require", 1));
   ASSAY_TRY(check_relations(policy.require));
   ASSAY_TRY(mark_sets(policy.require, "/require"));
   return policy;

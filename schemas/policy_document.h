@@ -222,6 +222,8 @@ inline constexpr std::array<std::string_view, 7> kReservedIds = {
 // conditions nest at most 32 levels. Errors: policy-invalid, with `where`, for violations that the
 // schema cannot express; the errors of parse_json() and validate().
 [[nodiscard]] Result<PolicyDocument> parse_policy(ByteView payload);
+// Does the same for one of several policies that share `budget` (schemas/pattern.h).
+[[nodiscard]] Result<PolicyDocument> parse_policy(ByteView payload, PatternBudget& budget);
 [[nodiscard]] Json to_json(const PolicyDocument& policy);
 [[nodiscard]] Result<PolicyApproval> parse_policy_approval(ByteView payload);
 [[nodiscard]] Json to_json(const PolicyApproval& approval);

@@ -68,10 +68,10 @@ Status check_type(const PredicateTest& test, const std::string& place) {
 }
 
 // What each comparison needs beside the shape that the schema demands.
-Status check_value(PredicateTest& test, const std::string& place) {
+Status check_value(PredicateTest& test, const std::string& place, PatternBudget& budget) {
   switch (test.op) {
     case Comparison::kMatches: {
-      auto compiled = Pattern::compile(test.value.get_ref<const std::string&>());
+      auto compiled = budget.compile(test.value.get_ref<const std::string&>());
       if (!compiled) {
         return invalid(std::move(compiled).error().detail, place + "/value");
       }
@@ -109,7 +109,7 @@ std::string_view name(ValueType type) { return kTypes.at(static_cast<std::size_t
 std::string_view name(ItemQuantifier items) { return kItems.at(static_cast<std::size_t>(items)); }
 
 Result<PredicateTest> predicate_test_from_json(const Json& json, const std::string& place,
-                                               std::size_t level) {
+                                               PatternBudget& budget, std::size_t level) {
   PredicateTest test;
   for (const std::string_view quantifier : kItems) {
     if (json.contains(quantifier)) {
@@ -123,9 +123,10 @@ Result<PredicateTest> predicate_test_from_json(const Json& json, const std::stri
     }
     const Json none = Json::array();
     for (const Json& part : members::child(json, "where", none)) {
-      ASSAY_ASSIGN(PredicateTest inner,
-                   predicate_test_from_json(
-                       part, place + "/where/" + std::to_string(test.where.size()), level + 1));
+      ASSAY_ASSIGN(
+          PredicateTest inner,
+          predicate_test_from_json(part, place + "/where/" + std::to_string(test.where.size()),
+                                   budget, level + 1));
       test.where.push_back(std::move(inner));
     }
     if (test.where.empty() || test.where.size() > kMaxItemTests) {
@@ -144,7 +145,7 @@ Result<PredicateTest> predicate_test_from_json(const Json& json, const std::stri
   test.type = *type;
   test.value = json["value"];
   ASSAY_TRY(check_type(test, place));
-  ASSAY_TRY(check_value(test, place));
+  ASSAY_TRY(check_value(test, place, budget));
   return test;
 }
 

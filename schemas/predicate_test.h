@@ -69,11 +69,12 @@ struct PredicateTest {
   std::vector<PredicateTest> where{};  // used only with `items`
 };
 
-// Parses a test whose shape policy.schema.json has checked; `level` is 0 outside of items. Errors:
-// policy-invalid, with the JSON pointer of the place below `place`, for a value that the comparison
-// cannot use.
+// Parses a test whose shape policy.schema.json has checked; `level` is 0 outside of items. `budget`
+// is that of the document. Errors: policy-invalid, with the JSON pointer of the place below
+// `place`, for a value that the comparison cannot use, and when the budget is used up.
 [[nodiscard]] Result<PredicateTest> predicate_test_from_json(const Json& json,
                                                              const std::string& place,
+                                                             PatternBudget& budget,
                                                              std::size_t level = 0);
 [[nodiscard]] Json to_json(const PredicateTest& test);
 

@@ -13,11 +13,12 @@
 #include "schemas/checkpoint.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "schemas/posix/descriptor_limit.h"
 #include "server/admission_principals.h"
 #include "server/affected_watch.h"
-#include "server/anonymous_requests.h"
 #include "server/api/dispatch.h"
 #include "server/collateral_watch.h"
+#include "server/descriptors.h"
 #include "server/hold_time.h"
 #include "server/init.h"
 #include "server/jwks.h"
@@ -26,6 +27,7 @@
 #include "server/metrics.h"
 #include "server/plugins.h"
 #include "server/reappraiser.h"
+#include "server/recorder.h"
 #include "server/service/job_bell.h"
 #include "server/thread_shares.h"
 #include "storage/store.h"
@@ -47,68 +49,6 @@ Result<SecretBytes> cursor_key(const Signer& signer) {
   secure_wipe(signature);
   return SecretBytes(Bytes(digest.bytes().begin(), digest.bytes().end()));
 }
-
-Json request_fields(const RequestRecord& record) {
-  Json fields = {{"request_id", record.request_id},
-                 {"listener", name(record.listener)},
-                 {"method", record.method},
-                 {"route", record.route},
-                 {"status", record.status},
-                 {"duration_us", record.duration.count()},
-                 {"bytes", record.bytes}};
-  if (!record.principal.empty()) {
-    fields["principal"] = record.principal;
-  }
-  if (!record.code.empty()) {
-    fields["code"] = record.code;
-  }
-  if (!record.why.empty()) {
-    fields["why"] = record.why;
-  }
-  return fields;
-}
-
-class Recorder final : public Observer {
- public:
-  Recorder(Log& log, Metrics& metrics, const Clock& clock)
-      : log_(log), metrics_(metrics), clock_(clock) {}
-
-  // A fault of ours needs somebody, and what an identified caller did has a line. Anybody may send
-  // the rest: probes, which nobody needs to hear of, and what is counted.
-  void on_request(const RequestRecord& record) override {
-    metrics_.request(record);
-    const bool ours = record.status == 500;
-    const bool identified = !record.principal.empty();
-    const bool probe =
-        record.status == 200 && (record.route == "/livez" || record.route == "/readyz");
-    if (!ours && !identified && !probe) {
-      anonymous_.add(record, clock_.now());
-    }
-    log_.write(ours         ? LogLevel::kError
-               : identified ? LogLevel::kInfo
-                            : LogLevel::kDebug,
-               "request", request_fields(record));
-  }
-  // Writes the lines about anonymous callers that are due; with `all` every one.
-  void flush(bool all) {
-    for (const Json& line : anonymous_.take(clock_.now(), all)) {
-      log_.info("anonymous_requests", line);
-    }
-  }
-  void on_connection(Listener listener, ConnectionEvent event) override {
-    metrics_.connection(listener, event);
-  }
-  void on_defect(std::string_view what) override {
-    metrics_.defect();
-    log_.error("defect", {{"what", what}});
-  }
-
- private:
-  Log& log_;
-  Metrics& metrics_;
-  const Clock& clock_;
-  AnonymousRequests anonymous_;
-};
 
 DispatchOptions dispatch_options(const Config& config, std::string admission_secret) {
   DispatchOptions options;
@@ -277,12 +217,30 @@ struct App::Impl {
     return {};
   }
 
+  // A process with too few descriptors for all connections would keep admission waiting for one.
+  Result<ServerLimits> fitting_limits() {
+    const std::uint64_t available = descriptor_limit();
+    ASSAY_ASSIGN(ServerLimits limits, within_descriptors(config, available));
+    if (limits.max_connections < config.limits.max_connections) {
+      log.warn("connections_lowered",
+               {{"descriptors", available},
+                {"configured", config.limits.max_connections},
+                {"max_connections", limits.max_connections},
+                {"max_connections_per_address", limits.max_connections_per_address},
+                {"what",
+                 "the process may open too few files for the configured connections of "
+                 "each listener: raise its hard limit (RLIMIT_NOFILE)"}});
+    }
+    return limits;
+  }
+
   Status serve() {
     // After everything that it works with, and before anybody can ask for what it works on.
     reappraiser = std::make_unique<Reappraiser>(*services, log);
     services->evidence_moved = [this] { reappraiser->wake(); };
     affected = std::make_unique<AffectedWatch>(*services, log);
-    ASSAY_ASSIGN(http, HttpServer::start(listeners(config), config.limits, *dispatcher, clock));
+    ASSAY_ASSIGN(const ServerLimits limits, fitting_limits());
+    ASSAY_ASSIGN(http, HttpServer::start(listeners(config), limits, *dispatcher, clock));
     const std::uint16_t api_port = http->port(Listener::kApi);
     const std::uint16_t admission_port = http->port(Listener::kAdmission);
     if (!config.ready_file.empty()) {
@@ -327,7 +285,21 @@ struct App::Impl {
       unselected_written = flushed.has_value();
       log.write(flushed ? LogLevel::kInfo : LogLevel::kError,
                 flushed ? "unselected_written" : "unselected_waiting",
-                flushed ? Json::object() : Json{{"code", info(flushed.error().code).code}});
+                flushed ? Json::object() : error_fields(flushed.error()));
+    }
+  }
+
+  // What every answer stands on is read once a second, so that a store that cannot be read makes
+  // the service not ready before anybody asks, and ready again. Readers that are all busy say
+  // nothing.
+  void watch_reads() {
+    const auto read = store->snapshot();
+    const bool known = read || read.error().code != ErrorCode::kUnavailable;
+    if (known && read.has_value() != reads) {
+      reads = read.has_value();
+      log.write(reads ? LogLevel::kInfo : LogLevel::kError,
+                reads ? "store_readable" : "store_unreadable",
+                reads ? Json::object() : error_fields(read.error()));
     }
   }
 
@@ -340,6 +312,7 @@ struct App::Impl {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
         try_ready_file();
         flush_unselected();
+        watch_reads();
         recorder.flush(false);
         watch_clock();
         const auto lead = clock.lead();
@@ -365,10 +338,10 @@ struct App::Impl {
     const Status opened = log.reopen();
     const Status loaded = http->reload(listeners(config));
     if (!opened) {
-      log.error("reload_failed", {{"what", to_string(opened.error())}});
+      log.error("reload_failed", error_fields(opened.error()));
     }
     if (!loaded) {
-      log.error("reload_failed", {{"what", to_string(loaded.error())}});
+      log.error("reload_failed", error_fields(loaded.error()));
     }
     if (opened && loaded) {
       log.info("reloaded");
@@ -440,6 +413,7 @@ struct App::Impl {
   std::unique_ptr<Dispatcher> dispatcher;
   std::unique_ptr<HttpServer> http;
   bool unselected_written = true;
+  bool reads = true;   // as the flusher found it
   Json ready_content;  // of ready_file, until it is written
   bool ready_waiting = false;
   std::jthread flusher;

@@ -13,6 +13,7 @@
 #include "schemas/posix/descriptor.h"
 #include "schemas/posix/secret_file.h"
 #include "schemas/validate.h"
+#include "server/thread_shares.h"
 
 namespace assay::server {
 namespace {
@@ -158,8 +159,12 @@ Config read_config(const Reader& reader) {
   read_plugins(reader.in("attestation"), config);
   reader.path("passphrase_file", config.passphrase_file);
   read_limits(reader.in("limits"), config);
+  // Those that wait for a job, and one that never waits.
+  config.limits.vital_threads =
+      thread_shares(config.limits.worker_threads, !config.plugins.empty()).jobs + 1;
   if (config.store_readers == 0) {
-    config.store_readers = config.limits.worker_threads + config.limits.admission_threads;
+    config.store_readers = config.limits.worker_threads + config.limits.admission_threads +
+                           config.limits.vital_threads;
   }
   std::string level(name(config.log_level));
   reader.in("logging").text("level", level);

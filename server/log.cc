@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "schemas/core/printable.h"
+
 namespace assay::server {
 namespace {
 
@@ -30,6 +32,10 @@ std::string line_of(Timestamp now, LogLevel level, std::string_view event, const
 }
 
 }  // namespace
+
+Json error_fields(const Error& error) {
+  return {{"code", info(error.code).code}, {"what", printable(to_string(error))}};
+}
 
 Log::Log(Descriptor descriptor, LogLevel level, std::string file, const Clock& clock)
     : level_(level),

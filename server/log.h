@@ -10,11 +10,15 @@
 #include <string_view>
 
 #include "schemas/core/clock.h"
+#include "schemas/core/error.h"
 #include "schemas/core/json.h"
 #include "server/config.h"
 #include "server/line_writer.h"
 
 namespace assay::server {
+
+// Returns the fields of a line about `error`: "code", and "what" as printable().
+[[nodiscard]] Json error_fields(const Error& error);
 
 // An operational log. Levels: error: an operator must act; warn: the service is degraded; info:
 // each request and each change of state has one line. Thread-safe. Nobody who writes a line waits

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <malloc.h>
 
+#include "schemas/core/printable.h"
 #include "schemas/posix/descriptor_limit.h"
 #include "server/app.h"
 #include "server/check.h"
@@ -27,7 +28,8 @@ constexpr int kUsageOrOperation = 2;
 constexpr std::size_t kMaxBootstrapBytes = 16U << 20;
 
 int complain(const Error& error) {
-  std::cerr << "assayd: " << to_string(error) << '\n';
+  // As in the log: what it quotes may be any bytes.
+  std::cerr << "assayd: " << printable(to_string(error)) << '\n';
   return kUsageOrOperation;
 }
 
@@ -95,7 +97,8 @@ int run(const std::string& config_path) {
   }
   const auto app = App::start(*config, clock, random, **log);
   if (!app) {
-    (*log)->error("start_failed", {{"code", info(app.error().code).code}});
+    (*log)->error("start_failed", error_fields(app.error()));
+    static_cast<void>((*log)->flush(kLogFlushTime));  // not in the middle of the next line
     return complain(app.error());
   }
   wait_for_stop(**app, signals);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads of the API may wait for something at a time. One at least never does, so that
-// the service answers whatever others wait for; a single thread has to wait for plug-ins.
+// How many threads may wait for something at a time. Those that wait for plug-ins are of the API,
+// of which one at least never waits (but a single one has to). Those that wait for jobs are vital
+// threads (server/http/limits.h), of which there is one more.
 #pragma once
 
 #include <algorithm>

@@ -207,7 +207,8 @@ class LineageReads;
 // One consistent view of the store. Not thread-safe; cheap to open.
 class Snapshot : public NodeReads, public PodReads {
  public:
-  // Errors: not-found when there is no such document.
+  // Returns a document that something stored names. Errors: data-loss when it is not stored, or is
+  // not what was stored; has_document() tells of ids that a caller brings.
   [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
   // Returns whether the document is stored. Does not check its bytes.
   [[nodiscard]] virtual Result<bool> has_document(const DocumentId& id) = 0;
@@ -351,8 +352,9 @@ class Store {
   // waiting. The handle lives as long as the store. A store without such shares returns itself.
   [[nodiscard]] virtual Store& for_admission() { return *this; }
 
-  // Returns true when the last write of database and anchor did not fail. After a failure, the
-  // result becomes true without a restart once the disk takes writes again.
+  // Returns true when the last write of database and anchor did not fail, and the last snapshot()
+  // could be opened. After a failure, the result becomes true without a restart once the disk takes
+  // writes again, and a snapshot() succeeds.
   [[nodiscard]] virtual bool healthy() const = 0;
 };
 

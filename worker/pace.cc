@@ -48,6 +48,7 @@ bool may_pass(const Error& error) {
   switch (error.code) {
     case ErrorCode::kConnectionFailed:
     case ErrorCode::kRequestTimeout:
+    case ErrorCode::kBusy:
     case ErrorCode::kOverloaded:
     case ErrorCode::kUnavailable:
     case ErrorCode::kStorage:

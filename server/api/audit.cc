@@ -32,6 +32,10 @@ Result<Response> list_events(Api& api, const Call& call) {
 Result<Response> get_document(Api& api, const Call& call) {
   ASSAY_ASSIGN(const DocumentId id, DocumentId::parse(call.capture("id")));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const bool known, snapshot->has_document(id));
+  if (!known) {
+    return fail(ErrorCode::kNotFound, "there is no document with this digest");
+  }
   ASSAY_ASSIGN(const storage::Document document, snapshot->document(id));
   Response response;
   response.content_type = document.media_type;

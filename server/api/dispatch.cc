@@ -129,6 +129,8 @@ class ApiExchange final : public Exchange {
     return finished(std::move(response));
   }
 
+  bool is_vital() const override { return route_ != nullptr && route_->vital; }
+
   // Who asks for a public route stays unknown, whatever credential is shown.
   bool is_identified() const override { return principal_ != nullptr && !principal_->name.empty(); }
 

@@ -20,7 +20,8 @@ Result<Response> get_livez(Api& /*api*/, const Call& /*call*/) { return text("ok
 
 Result<Response> get_readyz(Api& api, const Call& /*call*/) {
   if (!api.services.store.healthy()) {
-    return fail(ErrorCode::kUnavailable, "storage: the store does not take writes");
+    return fail(ErrorCode::kUnavailable,
+                "storage: the store cannot be read or written; the log of assayd says why");
   }
   ASSAY_TRY(require_time(api.services));
   return text("ok\n");

@@ -101,6 +101,10 @@ Result<Response> deactivate_policy(Api& api, const Call& call) {
 }
 
 Result<Response> validate_policy(Api& api, const Call& call) {
+  const auto turn = api.services.validations.try_take(call.principal.name);
+  if (turn == nullptr) {
+    return fail(ErrorCode::kBusy, "another policy of this principal is being validated");
+  }
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(call.request.body));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const auto rows, snapshot->active_policies());

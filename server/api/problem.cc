@@ -31,7 +31,7 @@ Response problem(const Error& error, const std::string& instance, const std::str
   if (row.http_status == 401) {
     response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"assay\"");
   }
-  if (row.http_status == 503) {
+  if (row.http_status == 503 || row.http_status == 429) {
     response.headers.emplace_back("Retry-After", kRetryAfter);
   }
   return response;

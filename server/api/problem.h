@@ -11,13 +11,13 @@
 namespace assay::server {
 
 inline constexpr std::string_view kProblemMediaType = "application/problem+json";
-// Retry-After of 503 responses, in seconds.
+// Retry-After of responses with status 503 or 429, in seconds.
 inline constexpr std::string_view kRetryAfter = "1";
 
 // Returns the response to a request that ended with `error`. `instance` is the path of the request,
 // or empty. A response with status 500 carries neither the detail nor the location of the error,
 // because both are internal. A response with status 401 has the field WWW-Authenticate; one with
-// status 503 has Retry-After.
+// status 503 or 429 has Retry-After.
 [[nodiscard]] Response problem(const Error& error, const std::string& instance,
                                const std::string& request_id);
 

@@ -63,6 +63,8 @@ struct Route {
   // True for a public route without a body whose handler takes microseconds and waits for nothing.
   // Such a request is answered on the io thread, so that it never waits for a thread of the pool.
   bool at_once = false;
+  // True for what an agent must be able to say in time, however busy the API is (application.h).
+  bool vital = false;
 };
 
 inline constexpr std::string_view kJson = "application/json";

@@ -118,7 +118,8 @@ void add_policies(std::vector<Route>& table) {
       post_envelope("/v1/policies/{id}:activate", roles({kPolicyApprover}), activate_policy));
   table.push_back(
       post_envelope("/v1/policies/{id}:deactivate", roles({kPolicyApprover}), deactivate_policy));
-  table.push_back(post_json(Listener::kApi, "/v1/policies:validate", kAnyRole, validate_policy,
+  table.push_back(post_json(Listener::kApi, "/v1/policies:validate",
+                            roles({kPolicyAuthor, kPolicyApprover}), validate_policy,
                             kDocumentBytes));
   table.push_back(
       get("/v1/trust", roles({kAdmin, kAuditor, kPolicyApprover, kPolicyAuthor}), get_trust));
@@ -159,6 +160,7 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(get("/v1/nodes/{node}", lookers, get_node));
   table.push_back(
       post_envelope("/v1/nodes/{node}/heartbeat", worker, post_heartbeat, kHeartbeatBytes));
+  table.back().vital = true;
   const Access keepers = roles({kAdmin, kSubmitter, kReader, kAuditor, kWorker});
   table.push_back({{Method::kPut, Listener::kApi, "/v1/collateral"},
                    roles({kAdmin, kSubmitter}),
@@ -171,6 +173,7 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(
       get("/v1/collateral:set", keepers, get_collateral_set, {"fmspc", "ca", "anchor"}));
   table.push_back(post_empty("/v1/nodes/{node}/lease", worker, post_lease, {"wait"}));
+  table.back().vital = true;
   table.push_back(post_json(Listener::kApi, "/v1/jobs", roles({kDecider, kSubmitter}), post_job,
                             kDocumentBytes));
   table.push_back(get("/v1/jobs", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}),
@@ -178,8 +181,10 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(
       get("/v1/jobs/{id}", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}), get_job));
   table.push_back(post_empty("/v1/jobs/{id}:renew", worker, renew_job, {"lease"}));
+  table.back().vital = true;
   table.push_back(
       post_empty("/v1/jobs/{id}:fail", worker, fail_lease, {"lease", "code", "refused"}));
+  table.back().vital = true;
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/report", worker, post_report,
                             kReportBytes, {"lease"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,

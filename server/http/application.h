@@ -45,6 +45,10 @@ class Exchange {
   // returns the answer for this error.
   virtual void refuse(Error error) = 0;
 
+  // Returns true when the request waits in a line, and runs on threads, that work of the API never
+  // takes: an agent's heartbeat or lease, on whose age decisions depend.
+  [[nodiscard]] virtual bool is_vital() const { return false; }
+
   // Returns true when the sender is known: a principal of the trust store. The session asks before
   // it writes the answer. The connection of a stranger who does not read it ends when another one
   // needs the place.

@@ -21,6 +21,7 @@ struct ServerLimits {
   std::size_t max_bytes_in_flight = 256U << 20;
   std::size_t worker_threads = 4;     // of the API listener
   std::size_t admission_threads = 2;  // of the admission listener
+  std::size_t vital_threads = 1;  // for requests that are vital (application.h), beside the others
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{10'000};    // first to last byte of a header
   std::chrono::milliseconds body_timeout{60'000};      // to read a body, and to write an answer

@@ -143,10 +143,10 @@ class Lane {
                  .memory =
                      MemoryBudget(listener == Listener::kAdmission ? limits.max_bytes_in_flight / 4
                                                                    : limits.max_bytes_in_flight),
-                 .queue = FairQueue(limits.max_queued_requests),
-                 .pool =
-                     net::thread_pool(listener == Listener::kAdmission ? limits.admission_threads
-                                                                       : limits.worker_threads)},
+                 .turns = {limits.max_queued_requests, listener == Listener::kAdmission
+                                                           ? limits.admission_threads
+                                                           : limits.worker_threads},
+                 .vital_turns = {limits.max_queued_requests, limits.vital_threads}},
         shutdown_(runtime_.io),
         acceptor_(runtime_, std::move(tls)) {}
   Lane(const Lane&) = delete;
@@ -171,7 +171,8 @@ class Lane {
     // Returns once no session and no job is left: each keeps work on the io thread.
     if (thread_.joinable()) {
       thread_.join();
-      runtime_.pool.join();
+      runtime_.turns.pool.join();
+      runtime_.vital_turns.pool.join();
     }
   }
   [[nodiscard]] Listener listener() const { return runtime_.listener; }

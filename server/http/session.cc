@@ -52,7 +52,8 @@ Session::Session(Runtime& runtime, net::ip::tcp::socket socket, net::ssl::contex
       stream_(std::move(socket), tls),
       timer_(runtime.io),
       peer_(address),
-      memory_(runtime.memory) {
+      memory_(runtime.memory),
+      turns_(&runtime.turns) {
   runtime_.sessions.insert(this);
   runtime_.connections.add(this, address);
   runtime_.app.on_connection(runtime_.listener, ConnectionEvent::kAccepted);
@@ -260,7 +261,7 @@ void Session::name_caller(const Exchange& exchange) {
 }
 
 Status Session::check_load() {
-  if (!runtime_.queue.has_room(caller_)) {
+  if (!turns_->queue.has_room(caller_)) {
     return fail(ErrorCode::kOverloaded, "too many requests are waiting");
   }
   if (!runtime_.connections.claim(this, caller_)) {
@@ -294,6 +295,7 @@ Response Session::answer(Exchange& exchange, Bytes body) {
 
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
   auto admission = exchange.admit_now();
+  turns_ = exchange.is_vital() ? &runtime_.vital_turns : &runtime_.turns;
   name_caller(exchange);
   if (admission == Exchange::Admission::kAtOnce) {
     co_return exchange.handle(Bytes());
@@ -450,9 +452,9 @@ net::awaitable<void> Session::offload(std::function<void()> work) {
       }
       net::post(io, [resume = std::move(resume), failure]() mutable { resume(failure); });
     };
-    runtime_.queue.push(caller_, std::move(job));
+    turns_->queue.push(caller_, std::move(job));
     // One thread for each piece of work, and not necessarily for this one.
-    net::post(runtime_.pool, [&queue = runtime_.queue] { queue.pop()(); });
+    net::post(turns_->pool, [&queue = turns_->queue] { queue.pop()(); });
   };
   co_await net::async_initiate<const net::use_awaitable_t<>, void(std::exception_ptr)>(
       std::move(begin), net::use_awaitable);

@@ -35,8 +35,15 @@ namespace assay::server {
 
 class Session;
 
-// State shared by the sessions of one listener. Everything but `memory` and `queue` is used only on
-// the listener's io thread.
+// The threads that handle requests, and what waits for them.
+struct Turns {
+  Turns(std::size_t places, std::size_t threads) : queue(places), pool(threads) {}
+  FairQueue queue;
+  boost::asio::thread_pool pool;
+};
+
+// State shared by the sessions of one listener. Everything but `memory` and the turns is used only
+// on the listener's io thread.
 struct Runtime {
   Application& app;
   const Clock& clock;
@@ -45,9 +52,9 @@ struct Runtime {
   Listener listener;
   Connections connections;
   MemoryBudget memory;
-  FairQueue queue;  // what waits for a thread of the pool
+  Turns turns;
+  Turns vital_turns;  // of vital requests (application.h)
   boost::asio::io_context io{1};
-  boost::asio::thread_pool pool;
   std::set<Session*> sessions = {};
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
@@ -136,6 +143,7 @@ class Session : public std::enable_shared_from_this<Session> {
   SteadyTime::Point queued_at_;  // when the current work was given to the pool
   int descriptor_ = -1;          // of the socket, then
   std::string caller_;           // of the current request (Exchange::caller)
+  Turns* turns_;                 // of the current request
 };
 
 }  // namespace assay::server

@@ -20,6 +20,7 @@
 #include "server/service/namespace_quota.h"
 #include "server/service/node_quota.h"
 #include "server/service/node_settings.h"
+#include "server/service/principal_turns.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
@@ -64,6 +65,7 @@ struct Services {
   Heartbeats heartbeats = {};  // the newest heartbeat of each node
   NodeQuota node_quota = {};
   ImpactTurn impact_turn = {};
+  PrincipalTurns validations = {};                      // of policies
   CollateralMemory collateral{kCollateralMemoryBytes};  // authenticated, shared by all quotes
   DecisionGate decision_gate = {};  // between changes and decisions, both through these services
 };

@@ -107,12 +107,15 @@ Status migrate(Connection& connection) {
                connection.integer("SELECT count(*) FROM sqlite_schema"));
   const bool empty = application == 0 && version == 0 && objects == 0;
   if (!empty && application != kApplicationId) {
-    return fail(ErrorCode::kInvalidConfig, "the file is the database of another program");
+    return fail(ErrorCode::kInvalidConfig,
+                "the file is marked as the database of another program (application_id); if it is "
+                "that of this service, run assayd repair");
   }
   const auto newest = static_cast<std::int64_t>(embedded::kMigrationsFiles.size());
-  if (version > newest) {
+  if (version > newest || (version == 0 && !empty)) {
     return fail(ErrorCode::kInvalidConfig,
-                "the database was made by a later version of this program; use that one");
+                "the database is marked as one of another version of this program (user_version); "
+                "use that one, or run assayd repair if there was none");
   }
   if (version == newest) {
     return {};

@@ -42,7 +42,8 @@ Result<Document> load_document(Connection& connection, const DocumentId& id) {
   Query query = connection.query(Sql::kDocumentGet);
   ASSAY_ASSIGN(const bool found, query.bind(id).next());
   if (!found) {
-    return fail(ErrorCode::kNotFound, "there is no document with this digest", id.text());
+    return fail(ErrorCode::kDataLoss, "a document that something stored names is missing",
+                id.text());
   }
   auto bytes = unpack(query.integer(3), query.view(1));
   if (!bytes || sha(id.digest().algorithm(), *bytes) != id.digest()) {

@@ -70,20 +70,20 @@ Result<std::string> workload_text(Connection& connection, const Json& workload) 
   return canonical_json(large->id.text());
 }
 
+std::unexpected<Error> unreadable_workload() {
+  return fail(ErrorCode::kDataLoss, "the workload of a stored pod cannot be read");
+}
+
 Result<Json> workload_from(Connection& connection, Json column) {
   if (!column.is_string()) {
     return column;
   }
   const auto id = DocumentId::parse(column.get_ref<const std::string&>());
-  const auto document =
-      id ? load_document(connection, *id) : Result<Document>(fail(ErrorCode::kNotFound, ""));
-  if (!document && document.error().code != ErrorCode::kNotFound) {
-    return std::unexpected(document.error());
-  }
-  auto workload =
-      document ? parse_json(document->bytes) : Result<Json>(fail(ErrorCode::kDataLoss, ""));
+  ASSAY_ASSIGN(const Document document,
+               id ? load_document(connection, *id) : Result<Document>(unreadable_workload()));
+  auto workload = parse_json(document.bytes);
   if (!workload) {
-    return fail(ErrorCode::kDataLoss, "the workload of a stored pod cannot be read");
+    return unreadable_workload();
   }
   return workload;
 }

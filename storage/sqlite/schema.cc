@@ -2,6 +2,7 @@
 #include "storage/sqlite/schema.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <tuple>
@@ -72,10 +73,26 @@ const Result<Objects>& expected() {
   return objects;
 }
 
+// As SQLite makes it. Another table under such a name is a foreign one.
+bool is_statistics(const Object& object) {
+  static constexpr std::array<std::string_view, 4> kTables = {
+      "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+      "CREATE TABLE sqlite_stat2(tbl,idx,sampleno,sample)",
+      "CREATE TABLE sqlite_stat3(tbl,idx,neq,nlt,ndlt,sample)",
+      "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"};
+  return object.type == "table" && std::ranges::find(kTables, object.sql) != kTables.end();
+}
+
+bool can_be_made_again(const Object& object) {
+  return object.type == "trigger" || (object.type == "index" && !object.sql.empty());
+}
+
 std::unexpected<Error> differs(const Object& object) {
   return fail(ErrorCode::kDataLoss,
-              "a table, index or trigger of the database is not the one of this service; see "
-              "docs/recovery.md",
+              std::string("a table, index or trigger of the database is not the one of this "
+                          "service: stop the service, and ") +
+                  (can_be_made_again(object) ? "run assayd repair" : "restore a backup") +
+                  "; see docs/recovery.md",
               object.type + " " + object.name);
 }
 
@@ -90,15 +107,12 @@ Result<Difference> difference_of(Connection& connection) {
   if (!wanted) {
     return std::unexpected(wanted.error());
   }
-  ASSAY_ASSIGN(const Objects found, objects_of(connection.handle()));
+  ASSAY_ASSIGN(Objects found, objects_of(connection.handle()));
+  std::erase_if(found, is_statistics);
   Difference difference;
   std::ranges::set_difference(found, *wanted, std::back_inserter(difference.foreign));
   std::ranges::set_difference(*wanted, found, std::back_inserter(difference.missing));
   return difference;
-}
-
-bool can_be_made_again(const Object& object) {
-  return object.type == "trigger" || (object.type == "index" && !object.sql.empty());
 }
 
 // Keeps a table as it is written. The triggers of the log and its documents stay during a repair,
@@ -152,14 +166,40 @@ Result<std::int64_t> checked_schema(Connection& connection) {
   return version;
 }
 
-Status check_schema_version(Connection& connection, std::int64_t version) {
-  Query query = connection.query(Sql::kSchemaVersion);
-  ASSAY_ASSIGN(const bool found, query.next());
-  return found && query.integer(0) == version
-             ? Status()
-             : fail(ErrorCode::kDataLoss,
-                    "another program changed the tables, indexes or triggers of the database while "
-                    "it is in use; see docs/recovery.md");
+Status drop_statistics(Connection& connection) {
+  ASSAY_ASSIGN(const Objects found, objects_of(connection.handle()));
+  for (const Object& object : found) {
+    if (is_statistics(object)) {
+      ASSAY_TRY(connection.execute(("DROP TABLE " + object.name).c_str()));
+    }
+  }
+  return {};
+}
+
+Result<bool> SchemaInUse::check(Connection& connection, bool again) {
+  if (foreign_) {
+    return fail(ErrorCode::kDataLoss,
+                "the schema of the database was changed while it is in use: stop the service, and "
+                "see docs/recovery.md");
+  }
+  std::int64_t version = 0;
+  {
+    Query query = connection.query(Sql::kSchemaVersion);
+    ASSAY_ASSIGN(const bool found, query.next());
+    version = found ? query.integer(0) : 0;
+  }
+  if (version == version_ && !again) {
+    return false;
+  }
+  const Status checked = check_schema(connection);
+  if (checked) {
+    version_ = version;
+    return true;
+  }
+  if (checked.error().code == ErrorCode::kDataLoss) {
+    foreign_ = true;
+  }
+  return std::unexpected(checked.error());
 }
 
 Result<std::uint64_t> remake_schema(Connection& connection) {
@@ -170,6 +210,7 @@ Result<std::uint64_t> remake_schema(Connection& connection) {
       return differs(*stays);
     }
   }
+  ASSAY_TRY(drop_statistics(connection));
   for (const Object& object : difference.foreign) {
     ASSAY_TRY(drop(connection, object));
   }

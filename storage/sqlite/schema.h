@@ -4,6 +4,7 @@
 // could change a row before its seal is made (seals.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "schemas/core/error.h"
@@ -11,16 +12,33 @@
 
 namespace assay::storage::sqlite {
 
-// Compares the schema of the database with the schema that the migrations make. Errors: data-loss
-// when they differ.
+// Compares the schema of the database with the schema that the migrations make. SQLite's own tables
+// of statistics, which ANALYZE makes, do not count: they hold no row of the service, and change how
+// a query is answered but not its answer. Errors: data-loss when the schemas differ.
 [[nodiscard]] Status check_schema(Connection& connection);
 // Runs check_schema(), and returns SQLite's schema version at that time, a number that SQLite
 // raises with each change of the schema. The caller must not be in a transaction. Errors: those of
 // check_schema().
 [[nodiscard]] Result<std::int64_t> checked_schema(Connection& connection);
-// Checks that the schema has not changed since checked_schema() returned `version`. Errors:
-// data-loss when it has.
-[[nodiscard]] Status check_schema_version(Connection& connection, std::int64_t version);
+// Drops SQLite's tables of statistics: those of a small database make bad plans for a large one.
+[[nodiscard]] Status drop_statistics(Connection& connection);
+
+// The schema of a store that is in use. Thread-safe.
+class SchemaInUse {
+ public:
+  // `version` is what checked_schema() returned.
+  explicit SchemaInUse(std::int64_t version) : version_(version) {}
+
+  // Checks that `connection`, which must be in a transaction, has the schema of this service. Runs
+  // check_schema() when SQLite's version of the schema is another one than before, as after a
+  // VACUUM, or when `again` is set, and then returns true. Errors: data-loss when the schema
+  // differs, and from then on at each call: nobody knows what a connection still has in memory.
+  [[nodiscard]] Result<bool> check(Connection& connection, bool again = false);
+
+ private:
+  std::atomic<std::int64_t> version_;
+  std::atomic<bool> foreign_ = false;
+};
 
 // Makes the indexes and triggers of the migrations anew where they differ, and removes foreign
 // ones. Also removes the triggers that would refuse a repair; make_keepers() makes these at the end

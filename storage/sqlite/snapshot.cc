@@ -4,19 +4,16 @@
 
 #include <algorithm>
 
-#include "storage/sqlite/schema.h"
-
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr int kAttempts = 3;
 
 // The first read pins the state that the whole transaction sees.
-Result<LogState> begin(Connection& connection, const LogState& anchored,
-                       std::optional<std::int64_t> schema_version) {
+Result<LogState> begin(Connection& connection, const LogState& anchored, SchemaInUse* schema) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
-  if (schema_version) {
-    ASSAY_TRY(check_schema_version(connection, *schema_version));
+  if (schema != nullptr) {
+    ASSAY_TRY(schema->check(connection));
   }
   ASSAY_ASSIGN(auto state, load_checkpoint(connection));
   if (!state || state->size < anchored.size) {
@@ -78,7 +75,7 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
     }
   };
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto held = begin(*connection, anchored, pool->schema_version());
+    auto held = begin(*connection, anchored, pool->schema());
     if (!held) {
       end(*connection);
       pool->give_back(std::move(connection));

@@ -11,6 +11,7 @@
 
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/view.h"
 
 namespace assay::storage::sqlite {
@@ -23,10 +24,11 @@ class ReaderPool {
       const std::shared_ptr<const SecretBytes>& seal_key, const ReportRules& rules,
       Connection::Index index = Connection::Index::kFile);
 
-  // Makes every snapshot check that the schema still has this version (schema.h). The caller must
+  // Makes every snapshot check the schema, which now has this version (schema.h). The caller must
   // do so before the first snapshot.
-  void pin_schema(std::int64_t version) { schema_version_ = version; }
-  [[nodiscard]] std::optional<std::int64_t> schema_version() const { return schema_version_; }
+  void pin_schema(std::int64_t version) { schema_.emplace(version); }
+  // Null when it is not to be checked.
+  [[nodiscard]] SchemaInUse* schema() { return schema_ ? &*schema_ : nullptr; }
 
   // Takes a connection out of the pool; waits at most `wait` for one. Errors: unavailable when no
   // connection is given back in time.
@@ -37,7 +39,7 @@ class ReaderPool {
   explicit ReaderPool(std::chrono::milliseconds wait) : wait_(wait) {}
 
   const std::chrono::milliseconds wait_;
-  std::optional<std::int64_t> schema_version_;
+  std::optional<SchemaInUse> schema_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_

@@ -2,6 +2,7 @@
 // Opening a store: file, schema, checkpoint, anchor, readers, writer, in this order.
 #include "storage/store.h"
 
+#include <atomic>
 #include <utility>
 
 #include "storage/anchor.h"
@@ -57,13 +58,17 @@ class SqliteStore final : public Store {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     // Before the database is looked at: what it shows is never older than this.
     const auto anchored = writer_->anchored();
-    return SqliteSnapshot::open(readers_, writer_->history(), *anchored, clock_.now());
+    auto opened = SqliteSnapshot::open(readers_, writer_->history(), *anchored, clock_.now());
+    if (opened || opened.error().code != ErrorCode::kUnavailable) {
+      reads_fail_ = !opened;
+    }
+    return opened;
   }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
     return writer_->write(work, WriteClass::kApi);
   }
   Store& for_admission() override { return admission_; }
-  bool healthy() const override { return writer_->healthy(); }
+  bool healthy() const override { return writer_->healthy() && !reads_fail_; }
 
  private:
   FileLock lock_;
@@ -71,6 +76,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<Writer> writer_;
   AdmissionStore admission_;
   const Clock& clock_;
+  std::atomic<bool> reads_fail_ = false;
 };
 
 // A database that has never had a checkpoint gets that of the empty log.
@@ -134,6 +140,8 @@ Result<std::unique_ptr<Store>> open(SqliteOptions options, const Signer& signer,
   auto connection = std::move(file.connection);
   ASSAY_TRY(migrate(*connection));
   ASSAY_TRY(check_file_age(*connection));
+  // A disk without room keeps them: they change no answer.
+  static_cast<void>(drop_statistics(*connection));
   ASSAY_ASSIGN(const std::int64_t schema, checked_schema(*connection));
   ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));

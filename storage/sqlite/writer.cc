@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "storage/sqlite/events.h"
-#include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/transaction.h"
 
@@ -73,6 +72,7 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       tail_(committed_.tail),
       governance_(committed_.governance),
       age_(options_.age),
+      schema_(options_.schema_version),
       latest_(options_.least.time),
       checkpoint_pages_(kCheckpointPages),
       history_(committed_.state.size, committed_.governance),
@@ -234,11 +234,6 @@ bool Writer::cut_short(WriteGroup& group, std::size_t done, SteadyTime begin) {
 // Begins a transaction in which only the triggers of this service run. After a failure the schema
 // may have been read again, so that its version says nothing about what was read.
 Status Writer::begin() {
-  if (schema_changed_) {
-    return fail(ErrorCode::kDataLoss,
-                "the schema of the database was changed while it is in use: stop the service, and "
-                "see docs/recovery.md");
-  }
   if (other_writer_) {
     return fail(ErrorCode::kUnavailable,
                 "another process writes the database: stop both services, and start one");
@@ -247,12 +242,11 @@ Status Writer::begin() {
   const bool in_step = in_step_;
   ASSAY_TRY(resume());
   ASSAY_TRY(connection_->query(Sql::kBeginWrite).run());
-  Status checked = check_schema_version(*connection_, options_.schema_version);
-  if (checked && !in_step) {
-    checked = check_schema(*connection_);
+  ASSAY_ASSIGN(const bool changed, schema_.check(*connection_, !in_step));
+  if (changed) {
+    ASSAY_TRY(drop_statistics(*connection_));
   }
-  schema_changed_ = !checked && checked.error().code == ErrorCode::kDataLoss;
-  return checked ? check_alone() : checked;
+  return check_alone();
 }
 
 // The database is locked for writing now. A log that is longer than the one that this service wrote

@@ -21,6 +21,7 @@
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/place.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/write_queue.h"
 #include "storage/store.h"
 
@@ -113,8 +114,8 @@ class Writer {
   std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
   FileAge age_;                                   // of the last write that succeeded
-  Timestamp latest_;                              // no write gets an earlier time
-  bool schema_changed_ = false;                   // somebody changed the schema: no more writes
+  SchemaInUse schema_;
+  Timestamp latest_;           // no write gets an earlier time
   bool other_writer_ = false;  // another process wrote the database meanwhile: no more writes
   bool work_failed_ = false;   // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};

@@ -33,7 +33,8 @@ void check_test(const Json& json, const Json& document) {
     return;
   }
   const PredicateTest& test = std::get<StatementCondition>(parsed->require[0].kind).where[0];
-  const auto again = predicate_test_from_json(to_json(test), "");
+  PatternBudget budget;
+  const auto again = predicate_test_from_json(to_json(test), "", budget);
   require(again && to_json(*again) == to_json(test));
   const Timestamp now = parse_rfc3339("2026-06-01T12:00:00Z").value();
   const policy::TestOutcome outcome = policy::run(test, document, now);

@@ -10,8 +10,13 @@
 namespace assay::policy::test {
 namespace {
 
+Result<PredicateTest> read(const Json& json) {
+  PatternBudget budget;
+  return predicate_test_from_json(json, "", budget);
+}
+
 PredicateTest parsed(const char* text) {
-  auto test = predicate_test_from_json(parse_json(text).value(), "");
+  auto test = read(parse_json(text).value());
   EXPECT_TRUE(test) << text << (test ? "" : to_string(test.error()));
   return test.value_or(PredicateTest{});
 }
@@ -127,7 +132,7 @@ TEST(Patterns, Texts_AreMatchedUpToTheLimitAndNotOnePast) {
 TEST(Patterns, EndAtTheirLimitOfBytes) {
   const auto of = [](std::size_t bytes) {
     const Json test = {{"pointer", "/t"}, {"op", "matches"}, {"value", std::string(bytes, 'a')}};
-    return ::assay::test::code_of(predicate_test_from_json(test, ""));
+    return ::assay::test::code_of(read(test));
   };
   EXPECT_EQ(of(Pattern::kMaxBytes), "ok");
   EXPECT_EQ(of(Pattern::kMaxBytes + 1), "policy-invalid");
@@ -338,7 +343,7 @@ TEST(PredicateTests, ValuesThatCannotBeUsed_AreRefusedWithTheirPlace) {
       {R"({"any":"/a","where":[{"any":"/b","where":[{"any":"/c","where":[]}]}]})",
        "/where/0/where/0"}};
   for (const auto& [text, place] : refused) {
-    const auto test = predicate_test_from_json(parse_json(text).value(), "");
+    const auto test = read(parse_json(text).value());
     ASSERT_FALSE(test) << text;
     EXPECT_EQ(test.error().code, ErrorCode::kPolicyInvalid) << text;
     EXPECT_EQ(test.error().where, place) << text;

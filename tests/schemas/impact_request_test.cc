@@ -53,6 +53,25 @@ TEST(ImpactRequest, EveryMemberIsReadAndWritten) {
   EXPECT_FALSE(least->hypothesis.changes_policies());
 }
 
+// One question has up to 16 policies, and the time of one for their patterns.
+TEST(ImpactRequest, PoliciesToActivate_ShareTheBudgetOfPatterns) {
+  const auto ask = [](std::size_t policies) {
+    Json one = policy();
+    const Json test = {{"pointer", "/a"}, {"op", "matches"}, {"value", "(.{0,999}N)"}};
+    one["require"][0] = {
+        {"id", "s"},
+        {"statement", {{"predicate_type", "https://x.example/v1"}, {"where", {test, test}}}}};
+    Json question = {{"hypothesis", {{"activate", Json::array()}}}};
+    for (std::size_t i = 0; i < policies; ++i) {
+      one["name"] = "p" + std::to_string(i);
+      question["hypothesis"]["activate"].push_back(one);
+    }
+    return parse(question);
+  };
+  EXPECT_TRUE(ask(2));
+  EXPECT_EQ(ask(16).error().code, ErrorCode::kPolicyInvalid);
+}
+
 TEST(ImpactRequest, Bad_IsRefused) {
   const auto with = [](Json hypothesis) { return Json{{"hypothesis", std::move(hypothesis)}}; };
   Json broken = policy();

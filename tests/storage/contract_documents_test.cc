@@ -39,8 +39,9 @@ TEST_P(StoreContract, Document_PutAgain_ChangesNothing) {
   EXPECT_EQ(snapshot()->document(id)->media_type, "text/plain");
 }
 
-TEST_P(StoreContract, Document_Unknown_IsNotFound) {
-  EXPECT_EQ(snapshot()->document(DocumentId(digest_of("none"))).error().code, ErrorCode::kNotFound);
+// Whoever reads a document has its id from something that is stored.
+TEST_P(StoreContract, Document_Missing_IsDataLoss) {
+  EXPECT_EQ(snapshot()->document(DocumentId(digest_of("none"))).error().code, ErrorCode::kDataLoss);
 }
 
 TEST_P(StoreContract, Key_PutAndGet_EveryFieldKept) {

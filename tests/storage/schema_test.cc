@@ -118,6 +118,44 @@ TEST_F(SchemaTest, TriggerChangedWhileRunning_StopsWritesAndReads_EvenWhenItIsPu
   append(*open().value(), 1);
 }
 
+// A VACUUM raises the version of the schema, as every change of it does.
+TEST_F(SchemaTest, SchemaThatIsTheSameUnderAnotherVersion_IsTheSame) {
+  const auto store = open().value();
+  for (const char* const sql : {"VACUUM", "ANALYZE", "CREATE TABLE a (b); DROP TABLE a"}) {
+    const std::string version = look("PRAGMA schema_version");
+    tamper_schema(sql);
+    EXPECT_NE(look("PRAGMA schema_version"), version) << sql;
+    for (int i = 0; i < 3; ++i) {  // each reader
+      EXPECT_TRUE(store->snapshot()) << sql;
+    }
+    append(*store, 1);
+    EXPECT_TRUE(store->snapshot()) << sql;
+    EXPECT_TRUE(store->healthy()) << sql;
+  }
+  EXPECT_EQ(schema(), before_) << "statistics are gone, too";
+}
+
+// Through writable_schema anything can have such a name.
+TEST_F(SchemaTest, TableThatOnlyHasTheNameOfStatistics_IsForeign) {
+  tamper_schema(
+      "CREATE TABLE theirs (x); PRAGMA writable_schema = ON; UPDATE sqlite_schema SET "
+      "name = 'sqlite_stat1', tbl_name = 'sqlite_stat1', "
+      "sql = 'CREATE TABLE sqlite_stat1(x)' WHERE name = 'theirs'");
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+  EXPECT_EQ(findings(), std::vector<std::string>{"schema table sqlite_stat1"});
+}
+
+TEST_F(SchemaTest, SnapshotThatCannotBeOpened_IsNoHealth) {
+  const auto store = open().value();
+  tamper("UPDATE log_checkpoint SET size = 0");
+  EXPECT_TRUE(store->healthy()) << "nobody has looked";
+  EXPECT_EQ(store->snapshot().error().code, ErrorCode::kDataLoss);
+  EXPECT_FALSE(store->healthy());
+  tamper("UPDATE log_checkpoint SET size = 3");
+  EXPECT_TRUE(store->snapshot());
+  EXPECT_TRUE(store->healthy());
+}
+
 class PlaceTest : public SqliteTest {
  protected:
   static Result<LogState> write(Store& store) {

@@ -70,15 +70,8 @@ Result<const Json*> StoredTests::predicate_of(const StatementId& id, std::size_t
     if (last_ && last_->first == id) {
       return &last_->second;
     }
-    const auto document = snapshot_.document(it->second);
-    if (!document && document.error().code != ErrorCode::kNotFound) {
-      return std::unexpected(document.error());
-    }
-    if (!document) {
-      return fail(ErrorCode::kDataLoss, "the envelope of a statement is missing", id.text());
-    }
-    ASSAY_ASSIGN(const attestation::Envelope envelope,
-                 attestation::parse_envelope(document->bytes));
+    ASSAY_ASSIGN(const storage::Document document, snapshot_.document(it->second));
+    ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
     if (attestation::statement_id(envelope.payload_type, envelope.payload) != id) {
       return fail(ErrorCode::kDataLoss, "a stored envelope is that of another statement",
                   id.text());

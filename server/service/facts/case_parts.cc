@@ -146,14 +146,8 @@ Status put_part(storage::Transaction& transaction, const Part& part) {
 }
 
 Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id) {
-  const auto document = snapshot.document(id);
-  if (!document && document.error().code != ErrorCode::kNotFound) {
-    return std::unexpected(document.error());
-  }
-  if (!document) {
-    return fail(ErrorCode::kDataLoss, "a part of a case is missing", id.text());
-  }
-  auto json = parse_json(document->bytes);
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(id));
+  auto json = parse_json(document.bytes);
   return json ? std::move(json) : Result<Json>(broken());
 }
 

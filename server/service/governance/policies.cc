@@ -294,7 +294,8 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
     index.reset();
     ASSAY_TRY(require_same_trust(transaction, verified));
     const DocumentId id(sha256(envelope));
-    if (transaction.document(id)) {
+    ASSAY_ASSIGN(const bool applied, transaction.has_document(id));
+    if (applied) {
       return require_still_true(transaction, approval);
     }
     ASSAY_TRY(apply(transaction, stored, approval));

@@ -349,7 +349,8 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
     index.reset();
     ASSAY_ASSIGN(epochs, transaction.epochs());
     const DocumentId id(sha256(envelope));
-    if (transaction.document(id)) {
+    ASSAY_ASSIGN(const bool applied, transaction.has_document(id));
+    if (applied) {
       return {};
     }
     ASSAY_TRY(require_same_trust(transaction, verified));

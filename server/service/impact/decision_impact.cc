@@ -196,7 +196,7 @@ Result<Json> decision_impact(Services& services, const ImpactRequest& request,
   ASSAY_ASSIGN(query.bounds.after, index_after(request.after));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
-    return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
+    return fail(ErrorCode::kBusy, "another question about impact is being answered");
   }
   const Timestamp end = services.clock.now() + kImpactTime;
   const Timestamp until = deadline ? std::min(end, *deadline) : end;

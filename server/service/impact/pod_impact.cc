@@ -273,7 +273,7 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
   ASSAY_TRY(require_time(services));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
-    return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
+    return fail(ErrorCode::kBusy, "another question about impact is being answered");
   }
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   const Timestamp now = services.clock.now();
@@ -315,7 +315,7 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
   ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
-    return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
+    return fail(ErrorCode::kBusy, "another question about impact is being answered");
   }
   return affected_behind(services, query, after, deadline);
 }

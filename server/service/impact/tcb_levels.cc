@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "schemas/core/json_at.h"
-#include "server/service/if_found.h"
 
 namespace assay::server {
 namespace {
@@ -37,9 +36,8 @@ Result<FoundTcb> TcbLevels::of(const DocumentId& appraisal) {
     return known->second;
   }
   ASSAY_TRY(check_());
-  ASSAY_ASSIGN(const auto document, if_found(snapshot_.document(appraisal)));
-  const auto json = document ? parse_json(document->bytes)
-                             : Result<Json>(fail(ErrorCode::kNotFound, "no such appraisal"));
+  ASSAY_ASSIGN(const storage::Document document, snapshot_.document(appraisal));
+  const auto json = parse_json(document.bytes);
   const bool tdx = json && text_at(member_at(*json, "result"), "type") == "tdx";
   FoundTcb found = tdx ? found_in(member_at(*json, "result")) : FoundTcb();
   if (known_.size() >= kMaxKept) {

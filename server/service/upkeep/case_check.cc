@@ -13,10 +13,6 @@ constexpr std::size_t kMaxFindings = 1000;
 constexpr std::array<const char*, 2> kOfCase = {"policies", "workload"};
 constexpr std::array<const char*, 2> kOfModel = {"node", "keys"};
 
-bool is_gone(const Error& error) {
-  return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kDataLoss;
-}
-
 }  // namespace
 
 void CaseChecker::note(std::string id, const std::string& what) {
@@ -41,11 +37,11 @@ Result<Json> CaseChecker::open(const Json& id) {
   }
   const auto document = snapshot_.document(*parsed);
   if (!document) {
-    if (!is_gone(document.error())) {
+    if (document.error().code != ErrorCode::kDataLoss) {
       return std::unexpected(document.error());
     }
-    const bool missing = document.error().code == ErrorCode::kNotFound;
-    note(parsed->text(), missing ? "missing" : "damaged");
+    ASSAY_ASSIGN(const bool stored, snapshot_.has_document(*parsed));
+    note(parsed->text(), stored ? "damaged" : "missing");
     return Json();
   }
   auto json = parse_json(document->bytes);
@@ -114,7 +110,7 @@ Status CaseChecker::check(const storage::DecisionRow& row) {
   decision_ = row.id;
   const auto document = snapshot_.document(row.envelope);
   if (!document) {
-    if (!is_gone(document.error())) {
+    if (document.error().code != ErrorCode::kDataLoss) {
       return std::unexpected(document.error());
     }
     note(row.envelope.text(), "damaged");

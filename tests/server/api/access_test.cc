@@ -332,6 +332,20 @@ TEST_F(AccessTest, Probes_WaitForNoThreadAndAreTheOnlyOnes) {
   EXPECT_EQ(wrong->admit_now(), Exchange::Admission::kRefused);
 }
 
+TEST_F(AccessTest, HeartbeatsAndLeases_HaveTurnsOfTheirOwnAndNothingElse) {
+  const std::set<std::string> vital = {"/v1/nodes/{node}/heartbeat", "/v1/nodes/{node}/lease",
+                                       "/v1/jobs/{id}:renew", "/v1/jobs/{id}:fail"};
+  for (const Route& route : routes()) {
+    EXPECT_EQ(route.vital, vital.contains(route.pattern.path)) << route.pattern.path;
+  }
+  const auto beat = dispatcher_->open(
+      Listener::kApi, head(Method::kPost, "/v1/nodes/n/heartbeat", "worker", "{}", {}), {});
+  EXPECT_TRUE(beat->is_vital());
+  EXPECT_FALSE(
+      dispatcher_->open(Listener::kApi, head(Method::kGet, "/v1/nodes", "worker", "", {}), {})
+          ->is_vital());
+}
+
 TEST_F(AccessTest, Observer_SeesTemplatesAndNoValues) {
   get("/v1/manifests/" + std::string(kId) + "?secret=hush", "reader");
   get("/v1/manifests?name=hush", "reader");

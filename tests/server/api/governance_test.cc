@@ -67,13 +67,30 @@ TEST_F(PoliciesTest, Validate_SaysWhatItFinds) {
                          {"mode", "warn"},
                          {"match", Json::object()},
                          {"require", {{{"id", "m"}, {"manifest", Json::object()}}}}};
-  const auto answer = post_json("/v1/policies:validate", "worker", document);
+  const auto answer = post_json("/v1/policies:validate", "policy-author", document);
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.json()["valid"], true);
   EXPECT_FALSE(answer.json()["findings"].empty());
   Json wrong = document;
   wrong["require"].push_back(wrong["require"][0]);
-  EXPECT_EQ(post_json("/v1/policies:validate", "worker", wrong).code(), "policy-invalid");
+  EXPECT_EQ(post_json("/v1/policies:validate", "policy-approver", wrong).code(), "policy-invalid");
+}
+
+TEST_F(PoliciesTest, Validate_IsForThoseWhoWriteAndApprovePolicies_OneAtATimeForEach) {
+  const auto validate = [this](const std::string& role) {
+    return post_json("/v1/policies:validate", role, {{"name", "x"}}).status;
+  };
+  for (const std::string& role : test::role_names()) {
+    EXPECT_EQ(validate(role), role.starts_with("policy-") ? 400 : 403) << role;
+  }
+  {
+    const auto turn = services_->validations.try_take("policy-author");
+    const auto second = post_json("/v1/policies:validate", "policy-author", {{"name", "x"}});
+    EXPECT_EQ(std::to_string(second.status) + " " + second.code(), "429 busy");
+    EXPECT_EQ(second.header("Retry-After"), "1");
+    EXPECT_EQ(validate("policy-approver"), 400) << "nobody else waits";
+  }
+  EXPECT_EQ(validate("policy-author"), 400);
 }
 
 TEST_F(PoliciesTest, ActiveParameter_IsTrueOrFalse) {

@@ -69,7 +69,11 @@ TEST_F(ImpactTest, BadQuestions_AreRefusedWithTheirCodes) {
   wrong["since"] = "2026-01-01T00:00:00Z";
   EXPECT_EQ(refused("/v1/impact/pods", wrong), "400 invalid-parameter");
   const auto turn = services_->impact_turn.try_take();
-  EXPECT_EQ(refused("/v1/impact/decisions", question_), "503 overloaded");
+  for (const char* const path : {"/v1/impact/decisions", "/v1/impact/pods"}) {
+    EXPECT_EQ(refused(path, question_), "429 busy") << path;
+  }
+  EXPECT_EQ(get("/v1/pods/affected").status, 429);
+  EXPECT_EQ(get("/v1/pods/affected").header("Retry-After"), "1");
   for (const char* const query : {"key=x", "statement=x", "artifact=x", "after=x", "limit=0"}) {
     EXPECT_EQ(get("/v1/pods/affected?" + std::string(query)).status, 400) << query;
   }

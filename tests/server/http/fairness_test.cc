@@ -81,6 +81,35 @@ TEST_F(FairnessTest, FullLineOfOneCaller_DelaysOthersByOneRequestAThread) {
                                              "busy", "busy"}));
 }
 
+// A heartbeat that is late makes the instances of its node count as unwatched.
+TEST_F(FairnessTest, ThreadsAndQueueThatAreFull_LeaveHeartbeatsTheirOwn) {
+  limits_.worker_threads = 2;
+  limits_.max_queued_requests = 2;
+  Gate gate;
+  app_.handler = [&](const Head& head, const Bytes&) {
+    if (head.target != "/vital") {
+      gate.wait();
+    }
+    return Response();
+  };
+  serve();
+  for (const char* caller : {"a", "b"}) {
+    begin(get_of(caller));
+  }
+  wait_until([&gate] { return gate.waiting == 2; });
+  begin(get_of("c"));
+  wait_until([this] { return app_.received == 3; });
+  EXPECT_EQ(status(get_of("c")), 503);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(status(get_of("node", "/vital")), 200);
+  }
+  EXPECT_EQ(gate.waiting, 2);
+  gate.open();
+  for (const auto& one : clients_) {
+    EXPECT_EQ(one->receive()->status, 200);
+  }
+}
+
 TEST_F(FairnessTest, BodiesOfOneCaller_LeaveMemoryForOthers) {
   limits_.max_bytes_in_flight = 240'000;
   serve();

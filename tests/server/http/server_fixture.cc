@@ -44,6 +44,8 @@ class StubExchange final : public Exchange {
   void refuse(Error error) override { error_ = std::move(error); }
   Response refusal() override { return app_.refuse(Listener::kApi, {}, *error_); }
 
+  bool is_vital() const override { return head_.target.starts_with("/vital"); }
+
   bool is_identified() const override { return !error_ && !head_.target.starts_with("/public"); }
 
   std::string caller() const override {

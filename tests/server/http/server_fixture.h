@@ -21,10 +21,11 @@
 namespace assay::server::test {
 
 // Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
-// after a trip to the pool, everything else with what `handler` makes of the body (an echo unless
-// told otherwise). Bodies beyond `body_limit` are refused. Whoever asks for "/public..." or is
-// refused is a stranger. The field "Caller" names the caller; without it each request has a caller
-// of its own, or is a stranger's when it asks for "/ask/stranger".
+// after a trip to the pool, "/vital" on the threads for that, everything else with what `handler`
+// makes of the body (an echo unless told otherwise). Bodies beyond `body_limit` are refused.
+// Whoever asks for "/public..." or is refused is a stranger. The field "Caller" names the caller;
+// without it each request has a caller of its own, or is a stranger's when it asks for
+// "/ask/stranger".
 class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,

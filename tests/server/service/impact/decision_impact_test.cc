@@ -258,7 +258,7 @@ TEST_F(DecisionImpactTest, BadQuestions_AreRefused) {
   }
   request.after.clear();
   const auto turn = services_->impact_turn.try_take();
-  EXPECT_EQ(test::refusal(decision_impact(*services_, request, {})), ErrorCode::kOverloaded);
+  EXPECT_EQ(test::refusal(decision_impact(*services_, request, {})), ErrorCode::kBusy);
 }
 
 // A decision at which the time ends is the next call's first; one that takes a whole call is

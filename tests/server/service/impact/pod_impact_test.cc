@@ -382,7 +382,7 @@ TEST_F(PodImpactTest, RevocationIsNoted_WhileAQuestionIsAnswered) {
   const auto noted = note_affected(*services_);
   ASSERT_TRUE(noted) << to_string(noted.error());
   EXPECT_EQ(*noted, 1U);
-  EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kOverloaded);
+  EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kBusy);
 }
 
 // What a model was made from falls: its pods are noted, and found by what fell.
@@ -522,8 +522,8 @@ TEST_F(PodImpactTest, BadQuestions_AreRefused) {
   // One question at a time.
   {
     const auto turn = services_->impact_turn.try_take();
-    EXPECT_EQ(test::refusal(ask_if(hypothesis)), ErrorCode::kOverloaded);
-    EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kOverloaded);
+    EXPECT_EQ(test::refusal(ask_if(hypothesis)), ErrorCode::kBusy);
+    EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kBusy);
   }
   EXPECT_TRUE(ask_if(hypothesis));
   services_->time_is_known = [] { return false; };
