@@ -8,14 +8,17 @@
 
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "schemas/document_size.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
 namespace assay::attestation {
 namespace {
 
-// A payload of 16 MiB in base64, and signatures.
-constexpr JsonLimits kEnvelopeLimits{24U << 20};
+// The payload is one string. Without a limit on memory, members of a hostile envelope could take
+// thirty times their length.
+constexpr JsonLimits kEnvelopeLimits{.max_bytes = kMaxEnvelopeBytes,
+                                     .max_memory = kMaxEnvelopeBytes + (std::size_t{8} << 20)};
 // Bytes of an envelope beyond twice what it carries.
 constexpr std::size_t kMaxEnvelopePadding = 256U << 10;
 constexpr std::size_t kMaxPayloadType = 255;

@@ -46,6 +46,8 @@ struct ArtifactOptions {
   TreeParameters parameters{};  // they also decide which files are part of the model
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
+  // More entries are an error before anything is read of them.
+  std::size_t max_entries = kMaxEntries;
   // Entries of unchanged files are taken from `reuse`, which may be null. `reuse` is used only when
   // its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
   // outline of `reuse` must also have the span `outline_span`.
@@ -87,9 +89,9 @@ struct HashedArtifact {
 // ".safetensors" must be a valid safetensors file. Otherwise hashing fails for the whole artifact.
 // Errors: those of walk(), read_safetensors() and Engine::hash(), with the file in `where`;
 // file-changed also when a file changed after it was hashed, but before the last file was hashed;
-// invalid-parameter when there is nothing to hash; limit-exceeded for more than kMaxEntries
-// entries; incomplete-model when ArtifactOptions::refuse_lacks is set and the model lacks
-// something.
+// invalid-parameter when there is nothing to hash; limit-exceeded for more than
+// ArtifactOptions::max_entries entries; incomplete-model when ArtifactOptions::refuse_lacks is set
+// and the model lacks something.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxFrameDescriptors = 253;
 // Largest numbers in one registration: pieces, tensors, parts of all tensors together, and
 // processes of the instance.
 inline constexpr std::size_t kMaxInstancePieces = 65536;
-inline constexpr std::size_t kMaxInstanceTensors = 65536;
+inline constexpr std::size_t kMaxInstanceTensors = 131072;
 inline constexpr std::size_t kMaxInstanceParts = std::size_t{1} << 20;
 inline constexpr std::uint64_t kMaxWorld = 1024;
 // Size in bytes of the window: shared memory into which an owner copies pieces that it cannot

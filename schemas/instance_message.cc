@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxDepth = 8;
 // By the measure of the parser (JsonLimits). A registration that fills its frame with parts takes
 // two thirds.
-constexpr std::size_t kMaxMemory = std::size_t{192} << 20;
+constexpr std::size_t kMaxMemory = std::size_t{288} << 20;
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
                                 InstanceState::kViolated, InstanceState::kUnknown};
 constexpr std::array kFindingKinds = {

@@ -21,7 +21,7 @@ namespace assay {
 
 // Largest size in bytes of one frame of an owner, and of one frame of the node agent, without the
 // length that precedes the frame.
-inline constexpr std::size_t kMaxOwnerFrame = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxOwnerFrame = std::size_t{24} << 20;
 inline constexpr std::size_t kMaxAgentFrame = std::size_t{1} << 20;
 // Largest size in bytes of a frame of an owner other than `register`.
 inline constexpr std::size_t kMaxSmallFrame = std::size_t{64} << 10;

@@ -2,15 +2,13 @@
 // Manifests: shape by manifest.schema.json, meaning by the artifact's own rules.
 #include "schemas/manifest.h"
 
+#include "schemas/document_size.h"
 #include "schemas/location.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
 namespace assay {
 namespace {
-
-// A longer list does not fit one signed document. The schema says the same.
-constexpr std::size_t kMaxManifestEntries = 131072;
 
 Status check_count(std::size_t entries) {
   if (entries > kMaxManifestEntries) {

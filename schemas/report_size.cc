@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/report_size.h"
 
+#include <string>
 #include <variant>
 
 namespace assay {
@@ -32,6 +33,13 @@ bool ExtraRoom::take(std::size_t bytes) {
 bool ExtraRoom::take_name(std::string_view name) { return take(kExtraNameBytes + written(name)); }
 
 bool ExtraRoom::take_entry(const Entry& entry) { return take(entry_bytes(entry)); }
+
+Status check_report_length(std::size_t bytes, std::size_t memory) {
+  return bytes <= kMaxReportPayload && memory <= kMaxStatementMemory
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded,
+                    "a report has at most " + std::to_string(kMaxReportPayload >> 20) + " MiB");
+}
 
 std::size_t max_report_bytes(const Artifact& artifact, std::span<const std::uint64_t> subset) {
   std::size_t payload = kMaxExtraBytes + kReportOtherBytes;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "schemas/core/artifact.h"
+#include "schemas/document_size.h"
 
 namespace assay {
 
@@ -24,6 +25,15 @@ inline constexpr std::size_t kReportOtherBytes = 256U << 10;
 // Bytes of the envelope around the payload: signature, key id, names of members.
 inline constexpr std::size_t kReportEnvelopeBytes = 4096;
 
+// Bytes of a report as it is sent: its envelope, in base64 once more, and its evidence, for which
+// 16 MiB remain.
+inline constexpr std::size_t kMaxReportBody = std::size_t{96} << 20;
+static_assert(kMaxEnvelopeBytes / 3 * 4 + (std::size_t{16} << 20) <= kMaxReportBody);
+// A report has all entries of its manifest, and as many others as ExtraRoom lets in.
+// verification-report.schema.json says the same.
+inline constexpr std::size_t kMaxReportEntries =
+    kMaxManifestEntries + kMaxExtraBytes / kReportEntryBytes;
+
 // Counts what is listed against kMaxExtraBytes. Not thread-safe.
 class ExtraRoom {
  public:
@@ -37,6 +47,10 @@ class ExtraRoom {
   [[nodiscard]] bool take(std::size_t bytes);
   std::size_t left_ = kMaxExtraBytes;
 };
+
+// Checks the length of the payload of a report and the memory of its values (JsonLimits), by the
+// limits of parse_verification_report(). Errors: limit-exceeded.
+[[nodiscard]] Status check_report_length(std::size_t bytes, std::size_t memory);
 
 // Returns the largest number of bytes that the envelope of a report about the entries of `artifact`
 // at the positions in `subset`, or about all entries when `subset` is empty, may have. Positions

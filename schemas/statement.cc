@@ -7,6 +7,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/json_foreign.h"
 #include "schemas/digest_set.h"
+#include "schemas/document_size.h"
 #include "schemas/members.h"
 #include "schemas/name_form.h"
 #include "schemas/validate.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr std::string_view kOwnPredicatePrefix = "https://assay.dev/";
 constexpr std::string_view kArtifactDigestPrefix = "assay-tree-v1-";
 constexpr std::size_t kMaxModelName = 253;
+constexpr JsonLimits kStatementLimits{.max_bytes = kMaxStatementBytes,
+                                      .max_memory = kMaxStatementMemory};
 
 // Algorithms that nobody here knows keep their form; those that are known are spelled in one way,
 // so that a digest that looks right is the one that is looked up.
@@ -39,14 +42,25 @@ Status check_subject(const Subject& subject, const std::string& where) {
 // Predicates of others hold integers of 64 bits, such as seeds. Nothing is written anew there, so
 // they are kept; in our own predicates they are refused.
 Result<Json> parse_with_integers(ByteView payload) {
-  Result<Json> json = parse_json(payload);
+  Result<Json> json = parse_json(payload, kStatementLimits);
   if (json || json.error().code != ErrorCode::kLimitExceeded) {
     return json;
   }
-  Result<Json> foreign = parse_exact_json(payload);
+  Result<Json> foreign = parse_exact_json(payload, kStatementLimits);
   const bool own =
       !foreign || members::text(*foreign, "predicateType").starts_with(kOwnPredicatePrefix);
   return own ? std::move(json) : std::move(foreign);
+}
+
+// What parse_statement() refuses is not written.
+Status check_fits(std::size_t bytes, std::size_t memory) {
+  if (bytes > kStatementLimits.max_bytes || memory > kStatementLimits.max_memory) {
+    return fail(ErrorCode::kLimitExceeded,
+                "a statement has at most " + std::to_string(kStatementLimits.max_bytes >> 20) +
+                    " MiB, and takes at most " + std::to_string(kStatementLimits.max_memory >> 20) +
+                    " MiB of memory when it is read");
+  }
+  return {};
 }
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -86,7 +100,7 @@ Result<Statement> parse_statement(ByteView payload) {
   Statement statement;
   statement.predicate_type = members::text(json, "predicateType");
   const auto predicate = json.find("predicate");
-  // Moved: a manifest lists up to 65536 entries.
+  // Moved: a manifest lists up to 131072 entries.
   statement.predicate = predicate == json.end() ? Json::object() : std::move(*predicate);
   for (const Json& item : json["subject"]) {
     Subject subject{members::text(item, "name"), members::text_map(item, "digest")};
@@ -111,7 +125,10 @@ Result<std::string> encode_statement(const Statement& statement) {
                      {"predicateType", statement.predicate_type},
                      {"predicate", statement.predicate}};
   ASSAY_TRY(validate("statement", json));
-  return canonical_json(json);
+  ASSAY_TRY(check_fits(0, json_memory(json)));
+  ASSAY_ASSIGN(std::string payload, canonical_json(json));
+  ASSAY_TRY(check_fits(payload.size(), 0));
+  return payload;
 }
 
 Status check_model_name(std::string_view name) {

@@ -35,11 +35,14 @@ struct Statement {
 
 // Parses the exact payload bytes of an envelope as a statement: strict JSON (large integers only in
 // foreign predicates), at least one subject, each with a digest. Digests of assay-tree-v1-* and
-// known algorithms must be well-formed. Errors: invalid-digest; of parse_json() and validate().
+// known algorithms must be well-formed. Errors: invalid-digest; limit-exceeded beyond
+// kMaxStatementBytes or kMaxStatementMemory (schemas/document_size.h); of parse_json() and
+// validate().
 [[nodiscard]] Result<Statement> parse_statement(ByteView payload);
 
 // Returns the payload bytes of a statement, as canonical JSON: equal statements have equal ids. Of
-// a predicate with large integers there is none (malformed-json).
+// a predicate with large integers there is none (malformed-json). Errors: limit-exceeded for what
+// parse_statement() would refuse by its length.
 [[nodiscard]] Result<std::string> encode_statement(const Statement& statement);
 
 // Checks a model name such as "acme/demo-llm": lowercase parts of [a-z0-9._-], joined by '/', at

@@ -10,16 +10,20 @@
 
 #include "schemas/claim.h"
 #include "schemas/core/hmac.h"
+#include "schemas/document_size.h"
 #include "schemas/members.h"
+#include "schemas/report_size.h"
 #include "schemas/validate.h"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view kSpotDomain = "assay/spot/v1";
-constexpr JsonLimits kPayloadLimits{24U << 20};
-// Base64 of an envelope with a payload of that size, which is base64 itself.
-constexpr JsonLimits kSubmissionLimits{48U << 20};
+constexpr JsonLimits kPayloadLimits{.max_bytes = kMaxReportPayload,
+                                    .max_memory = kMaxStatementMemory};
+// The envelope is one string; the collateral of the evidence has few values for its length.
+constexpr JsonLimits kSubmissionLimits{.max_bytes = kMaxReportBody,
+                                       .max_memory = 2 * kMaxReportBody};
 constexpr JsonLimits kAnswerLimits{4U << 20};
 
 constexpr std::array<std::pair<ReportAnswer::State, std::string_view>, 5> kStates = {

@@ -11,6 +11,8 @@
 
 #include "attestation/dsse.h"
 #include "schemas/core/error_json.h"
+#include "schemas/core/json_foreign.h"
+#include "schemas/report_size.h"
 
 namespace assay::worker {
 
@@ -63,8 +65,7 @@ bool ends_the_job(ErrorCode code) {
          code == ErrorCode::kInstanceMissing;
 }
 
-NodeModel::Hashed nothing_covered(const Manifest& manifest, const JobLease& lease,
-                                  const Error& why) {
+NodeModel::Hashed nothing_covered(std::size_t entries, const JobLease& lease, const Error& why) {
   NodeModel::Hashed nothing;
   const std::string reason(info(why.code).code);
   if (!lease.subset.empty()) {
@@ -73,10 +74,20 @@ NodeModel::Hashed nothing_covered(const Manifest& manifest, const JobLease& leas
     }
     return nothing;
   }
-  for (std::uint64_t i = 0; i < manifest.artifact.entries.size(); ++i) {
+  for (std::uint64_t i = 0; i < entries; ++i) {
     nothing.not_covered.push_back({i, reason});
   }
   return nothing;
+}
+
+void put_found(NodeModel::Hashed found, VerificationReport& report) {
+  report.entries = std::move(found.entries);
+  report.not_covered = std::move(found.not_covered);
+  report.extra = std::move(found.extra);
+  report.extra_count = found.extra_count;
+  report.bytes = found.bytes;
+  report.read_protection = found.read_protection.empty() ? std::nullopt
+                                                         : std::optional(found.read_protection);
 }
 
 }  // namespace
@@ -232,16 +243,9 @@ Status LeasedJob::read_files(const Manifest& manifest, VerificationReport& repor
       return std::unexpected(hashed.error());
     }
     parts_.events.tell("not-covered", {{"job", lease_.job}, {"error", error_json(hashed.error())}});
-    hashed = nothing_covered(manifest, lease_, hashed.error());
+    hashed = nothing_covered(manifest.artifact.entries.size(), lease_, hashed.error());
   }
-  report.entries = std::move(hashed->entries);
-  report.not_covered = std::move(hashed->not_covered);
-  report.extra = std::move(hashed->extra);
-  report.extra_count = hashed->extra_count;
-  report.bytes = hashed->bytes;
-  if (!hashed->read_protection.empty()) {
-    report.read_protection = hashed->read_protection;
-  }
+  put_found(*std::move(hashed), report);
   return {};
 }
 
@@ -267,7 +271,12 @@ Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
 }
 
 Result<ReportSubmission> LeasedJob::sign(const VerificationReport& report) {
-  ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(report)));
+  std::string payload;
+  {
+    const Json json = to_json(report);
+    ASSAY_ASSIGN(payload, canonical_json(json));
+    ASSAY_TRY(check_report_length(payload.size(), json_memory(json)));
+  }
   const std::array<const Signer*, 1> signers = {&parts_.signer};
   ASSAY_ASSIGN(
       const attestation::Envelope envelope,
@@ -329,11 +338,20 @@ Status LeasedJob::find_directory() {
 Result<ReportAnswer::State> LeasedJob::work() {
   ASSAY_TRY(check_lease());
   ASSAY_TRY(find_place());
-  ASSAY_ASSIGN(const Manifest manifest, insist("manifest", [&] {
+  ASSAY_ASSIGN(std::optional<Manifest> manifest, insist("manifest", [&] {
                  return parts_.service.manifest(lease_.artifact, lease_.model_name);
                }));
-  ASSAY_ASSIGN(const VerificationReport report, inspect(manifest));
-  ASSAY_ASSIGN(const ReportSubmission submission, sign(report));
+  const std::size_t entries = manifest->artifact.entries.size();
+  ASSAY_ASSIGN(VerificationReport report, inspect(*manifest));
+  manifest.reset();  // a report of many entries needs the room
+  Result<ReportSubmission> made = sign(report);
+  if (!made && made.error().code == ErrorCode::kLimitExceeded && !report.memory) {
+    // Somebody gave so many tensors such shapes that nobody would read the report. That ends an
+    // earlier `verified` all the same.
+    put_found(nothing_covered(entries, lease_, made.error()), report);
+    made = sign(report);
+  }
+  ASSAY_ASSIGN(const ReportSubmission submission, std::move(made));
   ASSAY_ASSIGN(ReportAnswer answer,
                insist("report", [&] { return parts_.service.report(lease_, submission); }));
   for (int questions = 0; questions < kMaxQuestions; ++questions) {

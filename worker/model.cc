@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A report that lists more could not be read by the service: manifests have no more entries.
-constexpr std::size_t kMaxObjects = 65536;
 // How often hashing begins again without a file that turned out to be unreadable.
 constexpr int kMaxRounds = 4;
 
@@ -160,9 +158,6 @@ Status NodeModel::add_file(const std::string& path,
   }
   if (tensors_ && gpu_hash::is_safetensors_path(path)) {
     ASSAY_TRY(add_tensors(path, source));
-  }
-  if (objects_.size() > kMaxObjects) {
-    return fail(ErrorCode::kLimitExceeded, "There are more than 65536 files and tensors");
   }
   return {};
 }

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "client/files.h"
+#include "client/http_client.h"
 #include "schemas/core/json_advice.h"
 #include "schemas/core/json_foreign.h"
 #include "schemas/core/random.h"
 #include "schemas/decision.h"
+#include "schemas/document_size.h"
 #include "schemas/lifecycle.h"
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
@@ -24,6 +26,26 @@ namespace {
 constexpr std::array<std::string_view, 10> kNames = {
     "manifest",     "attestation",    "policy",   "reference-set", "policy-approval",
     "trust-change", "stage-evidence", "decision", "withdrawal",    "other"};
+
+// An envelope, or a statement with any layout.
+constexpr JsonLimits kDocumentLimits{.max_bytes = kMaxEnvelopeBytes,
+                                     .max_memory = kMaxStatementMemory};
+static_assert(kMaxEnvelopeBytes < client::kMaxDocumentBytes &&
+              kMaxEnvelopeBytes < client::kMaxResponseBytes);
+
+// What the routes of the service take.
+std::size_t max_envelope_bytes(PayloadKind kind) {
+  switch (kind) {
+    case PayloadKind::kManifest:
+    case PayloadKind::kDecision:
+    case PayloadKind::kOther:
+      return kMaxEnvelopeBytes;
+    case PayloadKind::kWithdrawal:
+      return kMaxWithdrawalEnvelopeBytes;
+    default:
+      return kMaxOtherEnvelopeBytes;
+  }
+}
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
@@ -144,7 +166,7 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
 Result<Payload> payload_from(ByteView document, std::string_view type) {
   std::string payload_type(type);
   if (payload_type.empty()) {
-    ASSAY_ASSIGN(const Json json, parse_exact_json(document));
+    ASSAY_ASSIGN(const Json json, parse_exact_json(document, kDocumentLimits));
     payload_type = json.is_object() ? guess_type(json) : std::string_view();
     if (payload_type.empty()) {
       return fail(ErrorCode::kPayloadTypeUnknown,
@@ -157,13 +179,31 @@ Result<Payload> payload_from(ByteView document, std::string_view type) {
   if (!is_own(kind, document)) {
     return Payload{kind, payload_type, Bytes(document.begin(), document.end())};
   }
-  ASSAY_ASSIGN(const Json json, parse_json(document));
+  ASSAY_ASSIGN(const Json json, parse_json(document, kDocumentLimits));
   ASSAY_ASSIGN(const std::string canonical, canonical_json(json));
   return Payload{kind, payload_type, to_bytes(canonical)};
 }
 
+Status check_envelope_length(const Payload& payload, const attestation::Envelope* before,
+                             std::size_t added) {
+  constexpr std::size_t kSignatureBytes = 1024;  // with its key id
+  const std::size_t most = max_envelope_bytes(payload.kind);
+  const std::size_t bytes =
+      kSignatureBytes * (added + 1) +
+      (before != nullptr ? attestation::encode_envelope(*before).size()
+                         : (payload.bytes.size() + 2) / 3 * 4 + payload.type.size());
+  if (bytes <= most) {
+    return {};
+  }
+  return fail(ErrorCode::kLimitExceeded,
+              "The service takes at most " + std::to_string(most >> 10) +
+                  " KiB of an envelope with a document of the kind " +
+                  std::string(name(payload.kind)) + ", and this one would have " +
+                  std::to_string(bytes >> 10) + "; make the document shorter");
+}
+
 Result<LoadedDocument> read_document(ByteView bytes, std::string_view type) {
-  const Result<Json> json = parse_exact_json(bytes);
+  const Result<Json> json = parse_exact_json(bytes, kDocumentLimits);
   if (!json && type.empty()) {
     return std::unexpected(json.error());
   }

@@ -64,6 +64,12 @@ struct LoadedDocument {
                                                    std::string_view type = {});
 [[nodiscard]] Result<LoadedDocument> read_document(ByteView bytes, std::string_view type = {});
 
+// Checks that the service takes an envelope over `payload` with the signatures of `before`, which
+// may be null, and `added` more. Whoever signs asks first: nothing is signed that no reader takes.
+// Errors: limit-exceeded with the limit and advice.
+[[nodiscard]] Status check_envelope_length(const Payload& payload,
+                                           const attestation::Envelope* before, std::size_t added);
+
 // Parses the envelope that the service sent for `id`, which is the id of a document or the UUID of
 // a decision. Errors: data-loss when the envelope contains anything else, because the caller must
 // get exactly what `id` names.

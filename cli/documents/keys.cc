@@ -6,6 +6,7 @@
 
 #include "attestation/keys.h"
 #include "attestation/private_key.h"
+#include "cli/documents/documents.h"
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
 #include "client/answers.h"
@@ -124,6 +125,16 @@ std::vector<const Signer*> borrow(const std::vector<std::unique_ptr<Signer>>& si
   return borrowed;
 }
 
+Result<std::string> sign_payload(std::string_view payload_type, ByteView payload,
+                                 std::span<const Signer* const> signers, std::string_view keyid) {
+  ASSAY_ASSIGN(const PayloadKind kind, check_payload(payload_type, payload));
+  const Payload own{kind, std::string(payload_type), Bytes(payload.begin(), payload.end())};
+  ASSAY_TRY(check_envelope_length(own, nullptr, signers.size()));
+  ASSAY_ASSIGN(const attestation::Envelope envelope,
+               attestation::sign_envelope(payload_type, payload, signers, keyid));
+  return attestation::encode_envelope(envelope);
+}
+
 Result<Exit> sign_and_write(const Context& context, const Statement& statement,
                             const SigningFlags& flags, const std::string& out, Json about) {
   ASSAY_ASSIGN(std::string document, encode_statement(statement));
@@ -137,10 +148,8 @@ Result<Exit> sign_and_write(const Context& context, std::string_view payload_typ
   const std::string id = attestation::statement_id(payload_type, as_bytes(document)).text();
   if (!flags.keys.empty()) {
     ASSAY_ASSIGN(const auto signers, load_signers(flags));
-    ASSAY_ASSIGN(
-        const attestation::Envelope envelope,
-        attestation::sign_envelope(payload_type, as_bytes(document), borrow(signers), flags.keyid));
-    document = attestation::encode_envelope(envelope);
+    ASSAY_ASSIGN(document,
+                 sign_payload(payload_type, as_bytes(document), borrow(signers), flags.keyid));
   }
   document += "\n";
   if (out.empty() || out == "-") {

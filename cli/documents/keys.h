@@ -36,6 +36,12 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
 [[nodiscard]] std::vector<const Signer*> borrow(
     const std::vector<std::unique_ptr<Signer>>& signers);
 
+// Signs a payload after reading it as everybody else will, and returns the encoded envelope.
+// Errors: those of check_payload() and check_envelope_length(), before anything is signed.
+[[nodiscard]] Result<std::string> sign_payload(std::string_view payload_type, ByteView payload,
+                                               std::span<const Signer* const> signers,
+                                               std::string_view keyid);
+
 // Signs `statement` when keys are given and writes it to `out`, or to standard output when `out` is
 // empty or "-". After writing a file, also prints the id. With -o json prints `about` instead, with
 // the id, the file and whether the statement is signed.

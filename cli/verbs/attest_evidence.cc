@@ -110,10 +110,9 @@ Status write_stage_evidence(const Context& context, const Statement& statement,
   }
   const StageEvidence document{id, signer.key_id(), *std::move(evidence)};
   ASSAY_ASSIGN(const std::string text, canonical_json(to_json(document)));
-  ASSAY_ASSIGN(const attestation::Envelope envelope,
-               attestation::sign_envelope(kStageEvidencePayloadType, as_bytes(text),
-                                          borrow(signers), signing.keyid));
-  ASSAY_TRY(client::write_file(flags.out, attestation::encode_envelope(envelope) + "\n"));
+  ASSAY_ASSIGN(const std::string envelope, sign_payload(kStageEvidencePayloadType, as_bytes(text),
+                                                        borrow(signers), signing.keyid));
+  ASSAY_TRY(client::write_file(flags.out, envelope + "\n"));
   message(context, "wrote " + flags.out + ": " + document.evidence.type + " evidence");
   return {};
 }

@@ -19,6 +19,7 @@
 #include "client/files.h"
 #include "gpu_hash/walk.h"
 #include "schemas/core/outline.h"
+#include "schemas/document_size.h"
 
 namespace assay::cli {
 
@@ -87,17 +88,32 @@ Status write_outline(const CreateOptions& options, const gpu_hash::HashedArtifac
   return client::write_file(options.outline, blob);
 }
 
+// A manifest that is too long is refused before anything is hashed (by its number of entries) or
+// signed (by its bytes).
+template <typename T>
+Result<T> with_advice(Result<T> made) {
+  if (made || made.error().code != ErrorCode::kLimitExceeded) {
+    return made;
+  }
+  Error error = std::move(made).error();
+  error.detail += ". A manifest lists at most " + std::to_string(kMaxManifestEntries) +
+                  " entries in " + std::to_string(kMaxStatementBytes >> 20) +
+                  " MiB: use --objects files, or split the model";
+  return std::unexpected(std::move(error));
+}
+
+Result<std::string> payload_of(const Manifest& manifest) {
+  ASSAY_ASSIGN(const Statement statement, to_statement(manifest));
+  return with_advice(encode_statement(statement));
+}
+
 // The document to write: the bare statement, or an envelope when there are keys.
 Result<std::string> document_of(const SigningFlags& signing, const std::string& payload) {
   if (signing.keys.empty()) {
     return payload;
   }
   ASSAY_ASSIGN(const auto signers, load_signers(signing));
-  const std::vector<const Signer*> borrowed = borrow(signers);
-  ASSAY_ASSIGN(const attestation::Envelope envelope,
-               attestation::sign_envelope(kStatementPayloadType, as_bytes(payload), borrowed,
-                                          signing.keyid));
-  return attestation::encode_envelope(envelope);
+  return sign_payload(kStatementPayloadType, as_bytes(payload), borrow(signers), signing.keyid);
 }
 
 Status check_reuse(const CreateOptions& options) {
@@ -182,12 +198,12 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   }
   const Timestamp began = context.clock.now();
   std::optional<Fallback> fallback;
-  ASSAY_ASSIGN(
-      gpu_hash::HashedArtifact hashed,
-      hash_with_progress(context, options.hash.path, artifact, options.hash.device, fallback));
+  artifact.max_entries = kMaxManifestEntries;
+  ASSAY_ASSIGN(gpu_hash::HashedArtifact hashed,
+               with_advice(hash_with_progress(context, options.hash.path, artifact,
+                                              options.hash.device, fallback)));
   manifest.artifact = hashed.artifact;
-  ASSAY_ASSIGN(const Statement statement, to_statement(manifest));
-  ASSAY_ASSIGN(const std::string payload, encode_statement(statement));
+  ASSAY_ASSIGN(const std::string payload, payload_of(manifest));
   ASSAY_ASSIGN(std::string document, document_of(options.signing, payload));
   ASSAY_TRY(write_outline(options, hashed));
   document += "\n";

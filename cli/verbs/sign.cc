@@ -52,6 +52,9 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
   ASSAY_ASSIGN(LoadedDocument document, load_to_sign(options));
   const PayloadKind kind = document.payload.kind;
   const std::string id = document.payload.id().text();
+  ASSAY_TRY(check_envelope_length(document.payload,
+                                  document.envelope ? &*document.envelope : nullptr,
+                                  options.signing.keys.size()));
   ASSAY_ASSIGN(const bool agreed,
                agree_to_sign(context, document, options.review, false, options.yes));
   if (!agreed) {

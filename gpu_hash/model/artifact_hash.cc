@@ -34,6 +34,11 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
   if (!plan.malformed.empty()) {
     return std::unexpected(plan.malformed.front().error);
   }
+  if (plan.objects.size() > options.max_entries) {
+    return fail(ErrorCode::kLimitExceeded, std::to_string(plan.objects.size()) +
+                                               " files and tensors are more than " +
+                                               std::to_string(options.max_entries));
+  }
   if (plan.objects.empty()) {
     return fail(ErrorCode::kInvalidParameter, options.objects == Objects::kTensors
                                                   ? "there is no tensor to hash"

@@ -79,7 +79,7 @@ def check_registration(frame):
     assert re.fullmatch(r"[a-z0-9-]{1,63}", frame["instance"])
     assert 0 <= number(frame["rank"]) < number(frame["world"], 1) <= 1024
     pieces, kinds = frame["pieces"], set()
-    assert len(pieces) <= 65536 and len(frame["tensors"]) <= 65536
+    assert len(pieces) <= 65536 and len(frame["tensors"]) <= 131072
     for piece in pieces:
         assert set(piece) == {"size", "kind", "cause"}
         number(piece["size"], 1)
@@ -184,7 +184,7 @@ class Connection:
         """(frame, descriptors)"""
         header, taken = self.take(4)
         (size,) = struct.unpack("<I", header)
-        assert 2 <= size <= 16 << 20
+        assert 2 <= size <= 24 << 20
         body, none = self.take(size)
         assert not none, "descriptors do not stand beside the first byte of a frame"
         frame = json.loads(body, object_pairs_hook=unique)

@@ -98,7 +98,7 @@ def test_names():
     (lambda: {"n": 5}, "no tensor"),
     (lambda: torch.nn.ReLU(), "no parameters"),
     (lambda: [torch.zeros(1)], "neither"),
-    (lambda: {f"t{n}": torch.zeros(1) for n in range(65537)}, "at most 65536"),
+    (lambda: {f"t{n}": torch.zeros(1) for n in range(131073)}, "at most 131072"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_registered(make, words):
     assert words in refused(make())

@@ -61,7 +61,7 @@ def test_long_frames_are_refused_before_they_come():
 
 def test_own_frames_are_bounded():
     with pytest.raises(assay.ModelError, match="at most"):
-        _wire.encode({"x": "y" * (16 << 20)})
+        _wire.encode({"x": "y" * (24 << 20)})
 
 
 def test_descriptors_travel_beside_the_first_byte():

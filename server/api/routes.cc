@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "schemas/document_size.h"
 #include "schemas/evidence.h"
+#include "schemas/report_size.h"
 #include "server/api/handlers.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/kubernetes/review.h"
@@ -12,8 +14,8 @@
 namespace assay::server {
 namespace {
 
-constexpr std::size_t kManifestBytes = 16U << 20;
-constexpr std::size_t kDocumentBytes = 1U << 20;
+constexpr std::size_t kManifestBytes = kMaxEnvelopeBytes;
+constexpr std::size_t kDocumentBytes = kMaxOtherEnvelopeBytes;
 constexpr std::size_t kReviewBytes = kMaxReviewBytes;
 constexpr std::size_t kDecisionBytes = 256U << 10;
 constexpr std::size_t kSmallBytes = 64U << 10;
@@ -23,8 +25,7 @@ static_assert((kMaxOtherEvidenceBytes + kMaxEventLogBytes) * 16 / 9 +
                   kMaxEvidenceCollateralBytes * 4 / 3 + (5U << 20) <
               kEvidenceBytes);
 constexpr std::size_t kHeartbeatBytes = 128U << 10;
-// As many entries as a manifest, in base64 twice, and evidence.
-constexpr std::size_t kReportBytes = 32U << 20;
+constexpr std::size_t kReportBytes = kMaxReportBody;
 
 using Names = std::vector<std::string_view>;
 using enum AccessRole;
@@ -101,8 +102,8 @@ void add_documents(std::vector<Route>& table) {
                        "limit", "cursor"}));
   table.push_back(get("/v1/attestations/{id}", readers(), get_attestation, {}, types));
   table.push_back(get("/v1/models/{artifact}", readers(), get_model));
-  table.push_back(
-      post_envelope("/v1/withdrawals", roles({kSubmitter}), post_withdrawal, kSmallBytes));
+  table.push_back(post_envelope("/v1/withdrawals", roles({kSubmitter}), post_withdrawal,
+                                kMaxWithdrawalEnvelopeBytes));
   table.push_back(get("/v1/withdrawals", readers(), list_withdrawals, {"after", "limit"}));
   table.push_back(
       get("/v1/models/{artifact}/lineage", readers(), get_lineage, {"direction", "depth"}));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/core/json.h"
+#include "schemas/document_size.h"
 #include "tests/attestation/support.h"
 
 namespace assay::attestation {
@@ -203,14 +204,24 @@ TEST(Envelope, StrictJson_IsAskedFor) {
   EXPECT_EQ(code_of(parse_envelope(as_bytes(""))), "malformed-json");
 }
 
-TEST(Envelope, SixteenMebibytesOfPayload_AreTakenAndNotMuchMore) {
+TEST(Envelope, LongestPayload_IsTakenUpToTheLimitOfEnvelopes) {
   const Signer* signers[] = {&signer(SignatureAlgorithm::kEd25519)};
-  const auto envelope = sign_envelope(kType, Bytes(std::size_t{16} << 20, 'x'), signers);
+  const auto envelope = sign_envelope(kType, Bytes(kMaxReportPayload, 'x'), signers);
   ASSERT_TRUE(envelope);
-  EXPECT_TRUE(parse_envelope(as_bytes(encode_envelope(*envelope))));
   std::string text = encode_envelope(*envelope);
-  text.insert(1, std::string(std::size_t{4} << 20, ' '));
+  text.insert(1, std::string(kMaxEnvelopeBytes - text.size(), ' '));
+  EXPECT_EQ(code_of(parse_envelope(as_bytes(text))), "ok");
+  text.insert(1, " ");
   EXPECT_EQ(code_of(parse_envelope(as_bytes(text))), "limit-exceeded");
+}
+
+// Nothing is known yet of who sends it.
+TEST(Envelope, MembersThatTakeFarMoreMemoryThanText_AreRefused) {
+  std::string text = R"({"payload":[0)";
+  while (text.size() < std::size_t{4} << 20) {
+    text += ",{}";
+  }
+  EXPECT_EQ(code_of(parse_envelope(as_bytes(text + "]}"))), "limit-exceeded");
 }
 
 std::size_t text_size(const Json& text) { return text.get_ref<const std::string&>().size(); }

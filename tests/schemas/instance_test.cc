@@ -130,6 +130,35 @@ TEST(InstanceRegistration, AFrameOfManyParts_IsTaken) {
   EXPECT_TRUE(taken) << to_string(taken.error());
 }
 
+// All tensors of the longest manifest in one process, with the names of a mixture of experts and
+// pieces as an allocator makes them.
+TEST(InstanceRegistration, AFrameOfTheMostTensors_IsTaken) {
+  InstanceRegistration many = sample();
+  constexpr std::uint64_t kBytes = std::uint64_t{7168} * 2048;
+  many.pieces.clear();
+  many.tensors.clear();
+  for (std::uint64_t i = 0; i < kMaxInstanceTensors; ++i) {
+    if (i % 4 == 0) {
+      many.pieces.push_back({4 * kBytes, PieceKind::kDevice, ""});
+    }
+    const std::string name = "model.layers." + std::to_string(3 + i / 1536) + ".mlp.experts." +
+                             std::to_string(i / 6 % 256) + ".down_proj.weight_scale_inv" +
+                             std::to_string(i % 6);
+    many.tensors.push_back({{name}, "F8_E4M3", {7168, 2048}, {{i / 4, i % 4 * kBytes, kBytes}}});
+  }
+  many.device = "GPU-0";
+  many.window = 0;
+  const std::string frame = to_json(many).dump();
+  EXPECT_GT(frame.size(), std::size_t{19} << 20);
+  EXPECT_LT(frame.size(), kMaxOwnerFrame);
+  const auto taken = parse_owner_message(as_bytes(frame));
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  EXPECT_EQ(std::get<InstanceRegistration>(*taken), many);
+  Json longer = to_json(sample());
+  longer["tensors"] = Json(kMaxInstanceTensors + 1, longer["tensors"][0]);
+  EXPECT_EQ(code_of(parse_instance_registration(std::move(longer))), "schema-violation");
+}
+
 TEST(InstanceRegistration, AFrameThatTakesFarMoreThanItsLength_IsRefused) {
   std::string frame = R"({"type":"register","tensors":[{})";
   while (frame.size() + 5 < kMaxOwnerFrame) {

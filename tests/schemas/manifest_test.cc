@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/document_size.h"
 #include "tests/schemas/samples.h"
 
 namespace assay {
@@ -197,7 +198,7 @@ TEST(Manifest, MoreEntriesThanADocumentTakes_SaysWhatToDo) {
   Manifest manifest = sample_manifest();
   manifest.artifact.entries.clear();
   const Digest root = test::digest_of("x");
-  for (int i = 0; i < 131072; ++i) {
+  for (std::size_t i = 0; i < kMaxManifestEntries; ++i) {
     manifest.artifact.entries.push_back(FileEntry{"f" + std::to_string(1000000 + i), 1, root});
   }
   const auto largest = to_statement(manifest);

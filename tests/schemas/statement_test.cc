@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/core/json_foreign.h"
+#include "schemas/document_size.h"
 #include "tests/schemas/samples.h"
 
 namespace assay {
@@ -210,6 +211,52 @@ TEST(Statement, Encode_IsCanonicalAndReadsBack) {
   ASSERT_TRUE(encoded);
   EXPECT_EQ(*encoded, *canonical_json(own()));
   EXPECT_EQ(encode_statement(*parse_statement(as_bytes(*encoded))), *encoded);
+}
+
+// Writer and reader have one limit.
+TEST(Statement, LongestStatement_IsWrittenAndRead_AndNoLongerOne) {
+  auto statement = parse_statement(bytes_of(foreign()));
+  ASSERT_TRUE(statement);
+  statement->predicate = {{"x", ""}};
+  const std::size_t rest = encode_statement(*statement).value().size();
+  std::string& filled = statement->predicate["x"].get_ref<std::string&>();
+  filled.assign(kMaxStatementBytes - rest, 'x');
+  const auto longest = encode_statement(*statement);
+  ASSERT_TRUE(longest) << to_string(longest.error());
+  EXPECT_EQ(longest->size(), kMaxStatementBytes);
+  EXPECT_TRUE(parse_statement(as_bytes(*longest)));
+  EXPECT_EQ(code_of(parse_statement(as_bytes(*longest + " "))), "limit-exceeded");
+  filled += 'x';
+  EXPECT_EQ(code_of(encode_statement(*statement)), "limit-exceeded");
+}
+
+TEST(Statement, OneOfTheMostMemory_IsWrittenAndRead_AndNoLargerOne) {
+  auto statement = parse_statement(bytes_of(foreign()));
+  ASSERT_TRUE(statement);
+  statement->predicate = {{"x", Json::array()}};
+  std::string text = encode_statement(*statement).value();
+  constexpr std::string_view kItem = "[[],[]],";
+  const std::size_t each = json_memory(Json::parse(kItem.substr(0, kItem.size() - 1)));
+  const std::size_t fits = kMaxStatementMemory / each - 100;
+  std::string items;
+  for (std::size_t i = 0; i < fits; ++i) {
+    items += kItem;
+  }
+  items.back() = ']';
+  const std::string begin = R"({"x":[)";
+  text.replace(text.find(begin) + begin.size(), 1, items);
+  const auto taken = parse_statement(as_bytes(text));
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  for (int i = 0; i < 100; ++i) {
+    text.insert(text.find(begin) + begin.size(), kItem);
+  }
+  EXPECT_EQ(code_of(parse_statement(as_bytes(text))), "limit-exceeded");
+  *statement = *taken;
+  const Json item = statement->predicate["x"][0];
+  for (int i = 0; i < 100; ++i) {
+    statement->predicate["x"].push_back(item);
+  }
+  EXPECT_EQ(code_of(encode_statement(*statement)), "limit-exceeded");
 }
 
 TEST(Statement, EncodeOfWhatNobodyWouldRead_IsRefused) {

@@ -11,11 +11,11 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 from ._errors import ModelError, ProtocolError
 
 PROTOCOL = 1
-MAX_OWNER_FRAME = 16 << 20  # bytes
+MAX_OWNER_FRAME = 24 << 20  # bytes
 MAX_AGENT_FRAME = 1 << 20  # bytes
 MAX_DESCRIPTORS = 253  # beside one frame
 MAX_PIECES = 65536
-MAX_TENSORS = 65536
+MAX_TENSORS = 131072
 MAX_PARTS = 1 << 20
 MAX_NAMES = 16  # of one tensor
 MAX_DIMENSIONS = 8

@@ -383,6 +383,20 @@ class Statements(harness.TestCase):
         self.write("twice.json", '{"sequence":1,"sequence":2,"operations":[]}')
         self.assertEqual(self.error("sign", "twice.json", "--key", "k.pem"), "duplicate-key")
 
+    def test_what_the_service_does_not_take_is_not_signed(self):
+        """An envelope has 1 MiB at most, and base64 makes four bytes of three."""
+        self.key("k")
+        parameters = [f"p{n}={'x' * 1000}" for n in range(800)]
+        options = [part for parameter in parameters for part in ("--parameter", parameter)]
+        refused = self.create(*options, "--key", "k.pem", "--out", "s.json", code=TROUBLE)
+        self.assertIn("limit-exceeded", refused.err)
+        self.assertIn("at most 1024 KiB", refused.err)
+        self.assertFalse((self.dir / "s.json").exists())
+        self.create(*options, "--out", "s.json")
+        self.assertEqual(self.error("sign", "s.json", "--key", "k.pem"), "limit-exceeded")
+        self.create(*options[:1400], "--key", "k.pem", "--out", "s.json")
+        self.assertLess((self.dir / "s.json").stat().st_size, 1 << 20)
+
     def test_decisions(self):
         self.key("service")
         decision = {"id": "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11",

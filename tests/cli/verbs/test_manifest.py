@@ -8,6 +8,8 @@ import harness
 from harness import NO, TROUBLE, YES
 from reference import dsse, tree
 
+import many_tensors
+
 
 class ManifestCase(harness.TestCase):
     def setUp(self):
@@ -49,6 +51,34 @@ class Manifest(ManifestCase):
         kind, payload, _ = dsse.parse((self.dir / "signed.json").read_bytes())
         self.assertEqual(dsse.statement_id(kind, payload), made["id"])
         self.assertTrue(self.verify()["verified"])
+
+    def test_more_entries_than_ever_before_are_read_by_every_verb(self):
+        many_tensors.write(self.dir / "moe", 60_000, 4)
+        self.assay("manifest", "create", "moe", "--name", "acme/moe", "--key", "publisher.pem",
+                   "--out", "moe.json")  # fmt: skip
+        self.assertGreater((self.dir / "moe.json").stat().st_size, 16 << 20)
+        self.assertTrue(self.verify(envelope="moe.json", path="moe")["verified"])
+        self.assay("manifest", "sign", "moe.json", "--key", self.second(), "--out", "moe.json")
+        shown = self.assay("manifest", "show", "moe.json", "-o", "json").json()
+        self.assertEqual(len(shown["objects"]), 60_004)
+        self.assertEqual(len(shown["signatures"]), 2)
+
+    def second(self):
+        self.key("second")
+        return "second.pem"
+
+    def test_one_entry_too_many_is_refused_before_anything_is_signed(self):
+        many_tensors.write(self.dir / "moe", many_tensors.LIMIT - 1, 2)
+        for key in ((), ("--key", "publisher.pem")):
+            refused = self.assay("manifest", "create", "moe", "--name", "acme/moe", *key, "--out",
+                                 "moe.json", code=TROUBLE)  # fmt: skip
+            self.assertIn("limit-exceeded", refused.err)
+            self.assertIn("131073 files and tensors are more than 131072", refused.err)
+            self.assertIn("--objects files", refused.err)
+            self.assertFalse((self.dir / "moe.json").exists())
+        made = self.assay("manifest", "create", "moe", "--objects", "files", "--name", "acme/moe",
+                          "--key", "publisher.pem", "--out", "moe.json", "-o", "json").json()  # fmt: skip
+        self.assertTrue(made["signed"])
 
     def test_layout_of_the_file_does_not_matter(self):
         made = self.create()

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "schemas/core/sha.h"
+#include "schemas/document_size.h"
+#include "schemas/report_size.h"
 #include "tests/server/api/fixture.h"
 
 namespace assay::server {
@@ -246,10 +248,10 @@ TEST_F(AccessTest, Bodies_AreTakenUpToTheLimitOfTheirRouteAndNotOnePast) {
       EXPECT_EQ(answer.status == 413, over) << route.pattern.path;
     }
   }
-  EXPECT_EQ(limits["/v1/manifests"], std::uint64_t{16} << 20);
-  EXPECT_EQ(limits["/v1/attestations"], std::uint64_t{1} << 20);
+  EXPECT_EQ(limits["/v1/manifests"], kMaxEnvelopeBytes);
+  EXPECT_EQ(limits["/v1/attestations"], kMaxOtherEnvelopeBytes);
   EXPECT_EQ(limits["/v1/decisions"], std::uint64_t{256} << 10);
-  EXPECT_EQ(limits["/v1/jobs/{id}/report"], std::uint64_t{32} << 20);
+  EXPECT_EQ(limits["/v1/jobs/{id}/report"], kMaxReportBody);
   EXPECT_EQ(limits["/v1/nodes/{node}/heartbeat"], std::uint64_t{128} << 10);
   EXPECT_EQ(limits["/v1/models/{artifact}/outline"], std::uint64_t{64} << 20);
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/document_size.h"
 #include "tests/worker/instances/fake_owner.h"
 
 namespace assay::worker::test {
@@ -109,6 +110,29 @@ TEST_F(Match, RanksCoverTheEntriesTogether_EachEntryOnce) {
       {rank({tensor({"a"}), tensor({"b"})}, 0, 2), rank({tensor({"b"}), tensor({"c"})}, 1, 2)});
   EXPECT_EQ(kinds(twice), (std::vector<std::pair<Kind, std::string>>{{Kind::kExtra, "b"}}));
   EXPECT_EQ(twice.extra_count, 1U);
+}
+
+// Processes that hold the experts of the longest manifest between them.
+TEST_F(Match, TensorsOfTheLongestManifest_AreMatched) {
+  constexpr std::uint64_t kRanks = 2;
+  const Digest root = root_of(manifest_.artifact.entries.front());
+  manifest_.artifact.entries.clear();
+  std::vector<InstanceRegistration> ranks;
+  for (std::uint64_t number = 0; number < kRanks; ++number) {
+    ranks.push_back(rank({}, number, kRanks));
+  }
+  for (std::uint64_t i = 0; i < kMaxManifestEntries; ++i) {
+    const std::string name = "model.layers.0.mlp.experts." + std::to_string(i) + ".weight";
+    manifest_.artifact.entries.emplace_back(
+        TensorEntry{name, "U8", {4}, "m.safetensors", 8 + 4 * i, 4, root});
+    ranks[i % kRanks].tensors.push_back(tensor({name}));
+  }
+  sort_entries(manifest_.artifact.entries);
+  const TensorMatch found = match(ranks);
+  EXPECT_TRUE(found.agrees());
+  EXPECT_EQ(found.tensors.size(), kMaxManifestEntries);
+  ranks[0].tensors.pop_back();
+  EXPECT_EQ(match(ranks).missing.size(), 1U);
 }
 
 TEST_F(Match, FileEntriesAreNotExpectedInMemory) {

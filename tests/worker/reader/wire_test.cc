@@ -64,6 +64,22 @@ TEST(ReaderWire, WhatIsWritten_ReadsBack) {
   EXPECT_EQ(types.size(), std::variant_size_v<FromReader>);
 }
 
+// The longest manifest, all of it in one process.
+TEST(ReaderWire, TheMostTensors_FitIntoAMessage) {
+  Start start{1, HashAlgorithm::kSha384, 16384, 9, true, {}, {}};
+  start.pieces.assign(kMaxInstancePieces, {std::uint64_t{1} << 32, PieceKind::kDevice});
+  start.tensors.assign(kMaxInstanceTensors,
+                       std::vector<Part>(kMaxInstanceParts / kMaxInstanceTensors, {1, 2, 3}));
+  const Bytes asked = write(ToReader{start});
+  EXPECT_LT(asked.size(), kMaxToReader);
+  EXPECT_EQ(std::get<Start>(parse_to_reader(asked).value()), start);
+  const Digest root = Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data());
+  const Started started{1, Digests(kMaxInstanceTensors, root), Numbers(4096, 1), 1, 2, 3};
+  const Bytes said = write(FromReader{started});
+  EXPECT_LT(said.size(), kMaxFromReader);
+  EXPECT_EQ(std::get<Started>(parse_from_reader(said).value()), started);
+}
+
 TEST(ReaderWire, WhatIsCutShortOrTooLong_IsNoMessage) {
   for (const FromReader& message : all_from()) {
     Bytes bytes = write(message);

@@ -102,6 +102,17 @@ TEST_F(ReportSize, EntriesOfTheSubset_Count) {
   EXPECT_EQ(max_report_bytes(artifact, std::vector<std::uint64_t>{0, 1}), all);
 }
 
+TEST(ReportLength, PayloadBeyondItsLimit_IsRefused) {
+  EXPECT_TRUE(check_report_length(kMaxReportPayload, kMaxStatementMemory));
+  EXPECT_FALSE(check_report_length(kMaxReportPayload + 1, 0));
+  EXPECT_FALSE(check_report_length(0, kMaxStatementMemory + 1));
+  const std::string longest = "\"" + std::string(kMaxReportPayload - 2, 'x') + "\"";
+  const auto read = parse_verification_report(as_bytes(longest));
+  const auto longer = parse_verification_report(as_bytes(longest + " "));
+  EXPECT_EQ(read.error().code, ErrorCode::kSchemaViolation);
+  EXPECT_EQ(longer.error().code, ErrorCode::kLimitExceeded);
+}
+
 // The limit of one entry holds for the longest that a manifest can have.
 TEST(ReportEntry, WithManyDimensions_FitsItsShare) {
   Artifact artifact;
