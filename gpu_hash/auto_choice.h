@@ -20,6 +20,6 @@ struct AutoChoice {
 // rates are stored in the user's cache, by device, driver and processor. Without a GPU or
 // accelerator, chooses the CPU engine without measuring, because an OpenCL device on a CPU is never
 // faster than the CPU engine. A device that fails, for example in its self-test, is not chosen.
-[[nodiscard]] AutoChoice choose_auto(const EngineOptions& options = {});
+[[nodiscard]] AutoChoice choose_auto(Drivers& drivers, const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

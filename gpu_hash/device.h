@@ -8,26 +8,14 @@
 #include <vector>
 
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 
 namespace assay::gpu_hash {
 
-struct DeviceInfo {
-  std::string id;        // as --device takes it: "cpu", "opencl:0"
-  std::string name;      // name of the hardware
-  std::string platform;  // "CPU engine" for the CPU engine
-  std::string driver;    // version of the driver
-  std::string type;      // "cpu", "gpu", "accelerator", "other"
-  std::uint64_t memory_bytes = 0;
-  std::uint64_t max_allocation_bytes = 0;  // 0 for the CPU engine
-  unsigned compute_units = 0;
-};
-
-// Lists the CPU engine first, then the OpenCL devices: GPUs, accelerators, others, CPUs. Devices of
-// one type are ordered by name; the order of platforms has no effect. An OpenCL platform that
-// cannot be queried is left out.
-[[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
+// Lists the CPU engine first, then what Drivers::list() has.
+[[nodiscard]] DeviceListing list_devices(Drivers& drivers);
 
 // The result of the self-test on one device.
 struct SelfTest {
@@ -37,7 +25,7 @@ struct SelfTest {
 
 // Hashes test data on every device, including the CPU engine, and compares the results with known
 // digests.
-[[nodiscard]] Result<std::vector<SelfTest>> self_test_devices();
+[[nodiscard]] std::vector<SelfTest> self_test_devices(Drivers& drivers);
 
 // One measured rate and the limit that applies to it, measured in the same run.
 struct BenchFigure {
@@ -110,8 +98,8 @@ struct BenchResult {
 // memory is smaller than `bytes` is measured with less data. Rates are wall clock, best of a few
 // runs. Takes at most `bytes` of extra host memory. Errors: those of make_engine() and
 // Engine::hash().
-[[nodiscard]] Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
-                                               std::uint64_t bytes,
+[[nodiscard]] Result<BenchResult> bench_device(Drivers& drivers, const DeviceChoice& choice,
+                                               HashAlgorithm hash, std::uint64_t bytes,
                                                const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

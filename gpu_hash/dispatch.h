@@ -14,6 +14,8 @@
 
 namespace assay::gpu_hash {
 
+class Drivers;
+
 // A parsed value of --device.
 struct DeviceChoice {
   enum class Kind : std::uint8_t { kAuto, kCpu, kOpenCl };
@@ -55,8 +57,10 @@ struct EngineOptions {
 // them. Auto means the fastest engine by measurement (auto_choice.h). Auto never means an OpenCL
 // device on a CPU, because the CPU engine is faster; such a device is used only when `choice` names
 // it.
-// Errors: device-not-found, device-self-test-failed, device-failed.
-[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
+// Errors: device-not-found, device-self-test-failed; device-failed, also when a platform failed
+// that may have had the device.
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(Drivers& drivers,
+                                                          const DeviceChoice& choice,
                                                           const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

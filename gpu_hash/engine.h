@@ -58,6 +58,7 @@ struct EngineInfo {
   // Address of the device on the PCI bus, as Linux writes it ("0000:1b:00.0"); empty: unknown, or
   // the CPU.
   std::string pci{};
+  bool operator==(const EngineInfo&) const = default;
 };
 
 // Descriptors that import_memory() of an engine takes.

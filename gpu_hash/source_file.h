@@ -99,6 +99,8 @@ class SourceFile {
   [[nodiscard]] std::uint64_t size() const { return seen_.size; }  // bytes
   [[nodiscard]] const FileIdentity& identity() const { return seen_; }
   [[nodiscard]] const std::string& label() const { return label_; }
+  [[nodiscard]] const std::shared_ptr<const Directory>& base() const { return base_; }
+  [[nodiscard]] const std::string& path() const { return path_; }  // below base()
 
   // Opens the file, or returns the handle that another caller still holds. Never blocks on a FIFO.
   // Takes a read lease where the system grants one, which ends with the handle. A process that
@@ -117,6 +119,7 @@ class SourceFile {
   // not in the page cache bypass the page cache, where the file system allows that. Such reads take
   // a fraction of the processor time and leave the content of the cache in place.
   void read_once() const { read_once_ = true; }
+  [[nodiscard]] bool is_read_once() const { return read_once_; }
 
  private:
   friend class OpenFile;

@@ -18,8 +18,6 @@ namespace assay {
 
 // Version of the protocol between owners of memory and the node agent.
 inline constexpr std::uint64_t kInstanceProtocolVersion = 1;
-// Largest number of descriptors beside one frame (SCM_MAX_FD of Linux).
-inline constexpr std::size_t kMaxFrameDescriptors = 253;
 // Largest numbers in one registration: pieces, tensors, parts of all tensors together, and
 // processes of the instance.
 inline constexpr std::size_t kMaxInstancePieces = 65536;
@@ -38,6 +36,7 @@ enum class PieceKind : std::uint8_t {
   kHost,    // the agent maps a memory file, sealed against shrinking and growing
   kStaged,  // the owner copies the bytes into the window
 };
+[[nodiscard]] constexpr bool is_known(PieceKind kind) { return kind <= PieceKind::kStaged; }
 [[nodiscard]] std::string_view name(PieceKind kind);  // "device", "host", "staged"
 
 // One finding about a registration. kMissing, kExtra and kMismatch: the tensors differ from those

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{250};
 constexpr std::chrono::milliseconds kLongestPause{30'000};
+// After a job that failed. A lease counts as an attempt of the job (docs/limits.md), so a device
+// that fails for some seconds must not use them all up.
+constexpr std::chrono::milliseconds kFirstFailed{2'000};
+constexpr std::chrono::milliseconds kLongestFailed{60'000};
 // An answer without a job that comes sooner means that the service lets nobody wait now.
 constexpr std::chrono::milliseconds kShortWait{500};
 
@@ -28,10 +32,13 @@ Result<Ending> ending_of(const JobOutcome& outcome) {
 }
 
 Agent::Agent(Parts& parts)
-    : parts_(parts), enroller_(parts), backoff_(parts.random, kFirstPause, kLongestPause) {}
+    : parts_(parts),
+      enroller_(parts),
+      backoff_(parts.random, kFirstPause, kLongestPause),
+      failed_(parts.random, kFirstFailed, kLongestFailed) {}
 
-void Agent::wait_after(const char* what, const Error& error) {
-  const auto wait = backoff_.next();
+void Agent::wait_after(const char* what, const Error& error, Backoff& backoff) {
+  const auto wait = backoff.next();
   parts_.events.tell("retry",
                      {{"what", what}, {"wait_ms", wait.count()}, {"error", error_json(error)}});
   rest(wait);
@@ -54,7 +61,7 @@ Status Agent::begin() {
     if (is_final(error) || (!may_pass(error) && !info(error.code).retryable)) {
       return status;
     }
-    wait_after("enrol", error);
+    wait_after("enrol", error, backoff_);
     if (parts_.drain.stop_requested()) {
       return fail(ErrorCode::kCancelled, "The work was stopped on request");
     }
@@ -83,7 +90,7 @@ Result<std::optional<JobLease>> Agent::next() {
   if (error.code == ErrorCode::kNodeNotEnrolled || error.code == ErrorCode::kEnrolmentExpired) {
     enroller_.forget();
   }
-  wait_after("lease", error);
+  wait_after("lease", error, backoff_);
   return std::nullopt;
 }
 
@@ -124,9 +131,12 @@ Result<Ending> Agent::run(bool once) {
     if (outcome.error && is_final(*outcome.error)) {
       return ended(*outcome.error);
     }
-    // The job comes again when its lease is over; until then others may.
+    // The job comes again when its lease is over, or at once when it was given back; until then
+    // others may.
     if ((outcome.result == "failed" || outcome.result == "refused") && outcome.error) {
-      wait_after("job", *outcome.error);
+      wait_after("job", *outcome.error, failed_);
+    } else {
+      failed_.reset();
     }
   }
   parts_.events.tell("stopped");

@@ -30,13 +30,14 @@ class Agent {
   [[nodiscard]] Result<std::optional<JobLease>> next();
   [[nodiscard]] JobOutcome handle(JobLease lease, Steady::time_point received);
   [[nodiscard]] std::unexpected<Error> ended(const Error& error);
-  void wait_after(const char* what, const Error& error);
+  void wait_after(const char* what, const Error& error, Backoff& backoff);
   // Pauses, but no longer than until the renewal of the enrolment is due.
   void rest(Steady::duration length);
 
   Parts& parts_;
   Enroller enroller_;
   Backoff backoff_;
+  Backoff failed_;        // grows while jobs fail one after the other
   bool hurried_ = false;  // the last request was repeated at once, because a job was announced
 };
 

@@ -46,6 +46,11 @@ bool is_about_model(ErrorCode code) {
   }
 }
 
+bool is_about_device(ErrorCode code) {
+  return code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed ||
+         code == ErrorCode::kDeviceNotFound;
+}
+
 // The service does not say what became of the report, or gave the job to another worker.
 bool is_loss(ErrorCode code) {
   switch (code) {
@@ -97,7 +102,8 @@ LeasedJob::LeasedJob(Parts& parts, Enroller& enroller, JobLease lease, Steady::t
       enroller_(enroller),
       lease_(std::move(lease)),
       term_(received, length_of(lease_), kRenewAfter),
-      backoff_(parts.random, kFirstPause, kLongestPause) {}
+      backoff_(parts.random, kFirstPause, kLongestPause),
+      engine_(&parts.engine) {}
 
 Status LeasedJob::check_lease() const {
   const Challenge& challenge = lease_.challenge;
@@ -189,6 +195,18 @@ auto LeasedJob::insist(const char* what, const Call& call) -> decltype(call()) {
   }
 }
 
+bool LeasedJob::takes_fallback(const Error& error) {
+  if (!is_about_device(error.code) || parts_.fallback == nullptr || engine_ == parts_.fallback) {
+    return false;
+  }
+  parts_.events.tell("device-failed", {{"job", lease_.job},
+                                       {"device", engine_->info().id},
+                                       {"fallback", parts_.fallback->info().id},
+                                       {"error", error_json(error)}});
+  engine_ = parts_.fallback;
+  return true;
+}
+
 Result<NodeModel::Hashed> LeasedJob::look(const Manifest& manifest, const std::stop_token& stop) {
   const Result<std::filesystem::path> path = resolve_place(place_);
   if (!path && path.error().code == ErrorCode::kNotFound) {
@@ -198,7 +216,11 @@ Result<NodeModel::Hashed> LeasedJob::look(const Manifest& manifest, const std::s
     ASSAY_ASSIGN(model_, NodeModel::find(*path, manifest, lease_.subset, stop));
   }
   const gpu_hash::Progress progress = parts_.show_progress("hashing " + lease_.model_name);
-  ASSAY_ASSIGN(NodeModel::Hashed hashed, model_->hash(parts_.engine, progress, stop));
+  auto hashed = model_->hash(*engine_, progress, stop);
+  if (!hashed && takes_fallback(hashed.error())) {
+    hashed = model_->hash(*engine_, progress, stop);
+  }
+  ASSAY_TRY(hashed);
   // Another volume may have come in its place meanwhile.
   ASSAY_ASSIGN(const Place now, parts_.map.find(lease_.location, lease_.pod));
   if (now.volume != place_.volume) {
@@ -245,6 +267,9 @@ Status LeasedJob::read_files(const Manifest& manifest, VerificationReport& repor
     parts_.events.tell("not-covered", {{"job", lease_.job}, {"error", error_json(hashed.error())}});
     hashed = nothing_covered(manifest.artifact.entries.size(), lease_, hashed.error());
   }
+  const gpu_hash::EngineInfo& engine = engine_->info();
+  report.device = {engine.id, engine.device, engine.driver};
+  report.kernel_digest = engine.kernel_digest;
   put_found(*std::move(hashed), report);
   return {};
 }
@@ -330,6 +355,18 @@ Status LeasedJob::find_place() {
   return found;
 }
 
+// The lease would keep the job from everybody. When the service does not hear this, it ends by
+// itself.
+void LeasedJob::give_back() {
+  const Status told = parts_.service.give_up(lease_, ErrorCode::kDeviceFailed, {});
+  if (!told) {
+    parts_.events.tell("retry", {{"what", "give-back"},
+                                 {"job", lease_.job},
+                                 {"wait_ms", 0},
+                                 {"error", error_json(told.error())}});
+  }
+}
+
 Status LeasedJob::find_directory() {
   ASSAY_ASSIGN(place_, parts_.map.find(lease_.location, lease_.pod));
   return {};
@@ -388,6 +425,9 @@ JobOutcome LeasedJob::run() {
   } else {
     const ErrorCode code = state.error().code;
     outcome.error = state.error();
+    if (is_about_device(code) && !refused_) {
+      give_back();
+    }
     outcome.result = code == ErrorCode::kCancelled ? "stopped"
                      : ends_the_job(code)          ? "unmapped"
                      : is_loss(code)               ? "lost"

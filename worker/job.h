@@ -25,7 +25,7 @@ namespace assay::worker {
 // - "failed": hashing did not work.
 // - "stopped": the work was abandoned on request.
 // After "lost", "refused", "failed" and "stopped" the lease expires, and the service then leases
-// the job again.
+// the job again. When a device failed, the lease is given back at once.
 struct JobOutcome {
   std::string_view result;
   std::optional<Error> error;
@@ -46,6 +46,7 @@ class LeasedJob {
   [[nodiscard]] Status find_place();
   [[nodiscard]] Status find_directory();
   [[nodiscard]] Status find_instance();
+  void give_back();
   [[nodiscard]] Status tend();
   [[nodiscard]] Status renew();
   // Runs `work` in a thread of its own and renews lease and enrolment meanwhile. When the lease or
@@ -54,6 +55,10 @@ class LeasedJob {
   // Repeats `call` until the service answers, as long as the lease is valid.
   template <typename Call>
   [[nodiscard]] auto insist(const char* what, const Call& call) -> decltype(call());
+
+  // Returns whether the work that failed with `error` is to be done again, by engine_, which is
+  // then Parts::fallback.
+  [[nodiscard]] bool takes_fallback(const Error& error);
 
   [[nodiscard]] Result<VerificationReport> inspect(const Manifest& manifest);
   // Makes the part of the report that does not depend on the bytes that are read.
@@ -77,6 +82,7 @@ class LeasedJob {
   JobLease lease_;
   Term term_;
   Backoff backoff_;
+  gpu_hash::Engine* engine_;  // for files: that of Parts, or its fallback
   Place place_;
   std::optional<NodeModel> model_;              // for scope files
   std::vector<std::shared_ptr<Owner>> owners_;  // of the instance, until they are read

@@ -86,7 +86,11 @@ Result<std::vector<OutlineSubmission::Item>> LeasedJob::outline(const ReportAnsw
     return instance_->outline(wanted.entries, wanted.span, stop);
   }
   if (model_) {
-    return model_->outline(parts_.engine, wanted.entries, wanted.span, stop);
+    auto outlined = model_->outline(*engine_, wanted.entries, wanted.span, stop);
+    if (!outlined && takes_fallback(outlined.error())) {
+      outlined = model_->outline(*engine_, wanted.entries, wanted.span, stop);
+    }
+    return outlined;
   }
   return fail(ErrorCode::kNotFound, "Nothing was hashed");
 }

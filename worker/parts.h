@@ -37,6 +37,8 @@ struct Parts {
   const NodeMap& map;
   const Signer& signer;
   gpu_hash::Engine& engine;
+  // Hashes the files of a job whose device failed; null: the job is given back.
+  gpu_hash::Engine* fallback = nullptr;
   std::vector<NodeDevice> devices;
   EvidenceSource& evidence;
   Service& service;

@@ -52,9 +52,9 @@ class Service {
   // Renews a lease. Waits for the answer no longer than `limit`, but at least a second.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 
-  // Ends the job, because this node cannot do it. `why` is location-unmapped,
-  // pod-volume-missing or instance-missing. `refused` is the code with which a registration of the
-  // instance was refused; empty: none was.
+  // Ends the job, because this node cannot do it. `why` is location-unmapped, pod-volume-missing or
+  // instance-missing. With device-failed, gives the job back. `refused` is the code with which a
+  // registration of the instance was refused; empty: none was.
   [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why, const std::string& refused);
 
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "attestation/plugin.h"
-#include "attestation/plugin/memory_file.h"
 #include "attestation/plugin/wire.h"
 #include "schemas/evidence.h"
 #include "schemas/posix/child_process.h"
+#include "schemas/posix/memory_file.h"
 
 namespace assay::attestation::plugin {
 namespace {

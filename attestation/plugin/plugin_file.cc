@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <utility>
 
-#include "attestation/plugin/memory_file.h"
 #include "attestation/plugin/wire.h"
 #include "schemas/core/sha.h"
 #include "schemas/posix/files.h"
+#include "schemas/posix/memory_file.h"
 
 namespace assay::attestation::plugin {
 namespace {

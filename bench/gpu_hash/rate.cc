@@ -128,11 +128,12 @@ void file_figures(Report& report, const Bytes& memory) {
 }
 
 void device_figures(Report& report, HashAlgorithm algorithm, std::uint64_t bytes) {
-  for (const DeviceInfo& device : need(list_devices())) {
+  for (const DeviceInfo& device : list_devices(drivers_in_this_process()).devices) {
     if (device.id == "cpu") {
       continue;
     }
-    const auto result = need(bench_device(need(parse_device(device.id)), algorithm, bytes));
+    const auto result = need(
+        bench_device(drivers_in_this_process(), need(parse_device(device.id)), algorithm, bytes));
     const std::string label =
         device.id + " " + device.name.substr(0, 16) + " " + std::string(name(algorithm));
     for (const BenchFigure& figure : result.figures) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/output.h"
+#include "cli/verbs/device_options.h"
 #include "cli/verbs/verbs.h"
 #include "gpu_hash/auto_choice.h"
 
@@ -25,17 +26,26 @@ Json device_json(const gpu_hash::DeviceInfo& device) {
           {"compute_units", device.compute_units}};
 }
 
-Result<Exit> list(const Context& context) {
-  ASSAY_ASSIGN(const auto devices, gpu_hash::list_devices());
-  const gpu_hash::AutoChoice choice = gpu_hash::choose_auto();
+Result<Exit> list(const Context& context, std::uint64_t timeout_seconds) {
+  ASSAY_ASSIGN(const auto drivers, make_drivers(context, timeout_seconds));
+  const auto [devices, failed] = gpu_hash::list_devices(*drivers);
+  const gpu_hash::AutoChoice choice = gpu_hash::choose_auto(*drivers);
   if (context.json()) {
     Json items = Json::array();
     for (const auto& device : devices) {
       items.push_back(device_json(device));
     }
+    Json platforms = Json::array();
+    for (const auto& [platform, error] : failed) {
+      platforms.push_back({{"platform", platform}, {"error", error_json(error)}});
+    }
     print_json({{"devices", std::move(items)},
+                {"failed_platforms", std::move(platforms)},
                 {"auto", {{"device", choice.id}, {"reason", choice.reason}}}});
     return Exit::kYes;
+  }
+  for (const auto& [platform, error] : failed) {
+    warning("no device of the platform " + platform + " can be used: " + to_string(error));
   }
   Table table({"DEVICE", "TYPE", "NAME", "MEMORY", "UNITS", "PLATFORM", "DRIVER"});
   for (const auto& device : devices) {
@@ -48,8 +58,9 @@ Result<Exit> list(const Context& context) {
   return Exit::kYes;
 }
 
-Result<Exit> self_test(const Context& context) {
-  ASSAY_ASSIGN(const auto tests, gpu_hash::self_test_devices());
+Result<Exit> self_test(const Context& context, std::uint64_t timeout_seconds) {
+  ASSAY_ASSIGN(const auto drivers, make_drivers(context, timeout_seconds));
+  const std::vector<gpu_hash::SelfTest> tests = gpu_hash::self_test_devices(*drivers);
   bool all_passed = true;
   Json items = Json::array();
   Table table({"DEVICE", "NAME", "RESULT"});
@@ -77,6 +88,7 @@ struct BenchOptions {
   std::uint64_t threads = 0;
   std::string hash = "both";
   std::uint64_t megabytes = 1024;
+  std::uint64_t timeout_seconds = 300;
 };
 
 // What to measure: devices by --device's names, algorithms, and how.
@@ -87,7 +99,7 @@ struct BenchPlan {
   gpu_hash::EngineOptions engine;
 };
 
-Result<BenchPlan> plan_bench(const BenchOptions& options) {
+Result<BenchPlan> plan_bench(gpu_hash::Drivers& drivers, const BenchOptions& options) {
   constexpr std::uint64_t kMaxMegabytes = 1U << 20U;
   constexpr std::uint64_t kMaxThreads = 1024;
   if (options.megabytes == 0 || options.megabytes > kMaxMegabytes) {
@@ -100,8 +112,7 @@ Result<BenchPlan> plan_bench(const BenchOptions& options) {
   plan.engine.threads = static_cast<unsigned>(options.threads);
   if (options.device == "all") {
     plan.devices.clear();
-    ASSAY_ASSIGN(const auto devices, gpu_hash::list_devices());
-    for (const auto& device : devices) {
+    for (const auto& device : gpu_hash::list_devices(drivers).devices) {
       plan.devices.push_back(device.id);
     }
   }
@@ -164,7 +175,8 @@ void add_rows(const gpu_hash::BenchResult& result, Table& table) {
 }
 
 Result<Exit> bench(const Context& context, const BenchOptions& options) {
-  ASSAY_ASSIGN(const BenchPlan plan, plan_bench(options));
+  ASSAY_ASSIGN(const auto drivers, make_drivers(context, options.timeout_seconds));
+  ASSAY_ASSIGN(const BenchPlan plan, plan_bench(*drivers, options));
   Json items = Json::array();
   Table table({"DEVICE", "HASH", "FIGURE", "RATE", "LIMIT", "FRACTION", "LIMIT IS"});
   bool all_measured = true;
@@ -172,7 +184,7 @@ Result<Exit> bench(const Context& context, const BenchOptions& options) {
     ASSAY_ASSIGN(const gpu_hash::DeviceChoice choice, gpu_hash::parse_device(device));
     Json item = {{"id", device}, {"results", Json::array()}};
     for (const HashAlgorithm hash : plan.hashes) {
-      auto result = gpu_hash::bench_device(choice, hash, plan.bytes, plan.engine);
+      auto result = gpu_hash::bench_device(*drivers, choice, hash, plan.bytes, plan.engine);
       if (!result) {
         if (plan.devices.size() == 1) {
           return std::unexpected(std::move(result).error());
@@ -207,12 +219,19 @@ void add_device(const Command& root, Context& context) {
   const Command group = root.add("device", "Devices that can hash");
   const Command list_verb = group.add("list", "Show the devices and their names for --device");
   list_verb.example("assay device list", "see what --device can name on this machine");
-  list_verb.action([&context] { return list(context); });
+  auto list_timeout = std::make_shared<std::uint64_t>(300);
+  add_timeout_option(list_verb, *list_timeout);
+  list_verb.note(
+      "A driver that fails, even by ending its process, is named with its reason on standard "
+      "error, and the\nother devices are listed.");
+  list_verb.action([list_timeout, &context] { return list(context, *list_timeout); });
 
   const Command test_verb = group.add("selftest", "Compute known answers on every device");
   test_verb.note("Exits with 1 when a device computes a wrong digest.");
   test_verb.example("assay device selftest", "test a new machine or driver before trusting it");
-  test_verb.action([&context] { return self_test(context); });
+  auto test_timeout = std::make_shared<std::uint64_t>(300);
+  add_timeout_option(test_verb, *test_timeout);
+  test_verb.action([test_timeout, &context] { return self_test(context, *test_timeout); });
 
   auto options = std::make_shared<BenchOptions>();
   const Command bench_verb =
@@ -223,6 +242,7 @@ void add_device(const Command& root, Context& context) {
   bench_verb.option("--threads", options->threads, "N", "CPU threads (default: one per core)");
   bench_verb.choice("--hash", options->hash, {"sha256", "sha384", "both"},
                     "hash algorithm (default both)");
+  add_timeout_option(bench_verb, options->timeout_seconds);
   bench_verb.option("--size", options->megabytes, "MIB", "data per figure (default 1024)");
   bench_verb.note(
       "Every rate stands beside its limit, measured in the same run, and the fraction of it that "
@@ -234,6 +254,7 @@ void add_device(const Command& root, Context& context) {
   bench_verb.example("assay device bench --device opencl --hash sha256 -o json",
                      "measure the first OpenCL device, with output for a program");
   bench_verb.action([options, &context] { return bench(context, *options); });
+  add_driver(group, context);
 }
 
 }  // namespace assay::cli

@@ -48,7 +48,7 @@ Result<gpu_hash::HashedArtifact> hash_with_progress(const Context& context, cons
                                                  }));
     return {};
   };
-  ASSAY_TRY(with_engine(device, work, fallback));
+  ASSAY_TRY(with_engine(context, device, work, fallback));
   return *std::move(hashed);
 }
 

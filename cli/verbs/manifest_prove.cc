@@ -71,8 +71,8 @@ Result<std::shared_ptr<const gpu_hash::SourceFile>> find_file(const Manifest& ma
   return fail(ErrorCode::kFileUnreadable, "The model has no such file", path);
 }
 
-Result<ProvenChunk> prove_one_chunk(const ProveOptions& options, const Manifest& manifest,
-                                    const Entry& entry) {
+Result<ProvenChunk> prove_one_chunk(const Context& context, const ProveOptions& options,
+                                    const Manifest& manifest, const Entry& entry) {
   const auto* tensor = std::get_if<TensorEntry>(&entry);
   const std::string& path = tensor != nullptr ? tensor->file : std::get<FileEntry>(entry).path;
   const std::uint64_t offset = tensor != nullptr ? tensor->offset : 0;
@@ -87,7 +87,7 @@ Result<ProvenChunk> prove_one_chunk(const ProveOptions& options, const Manifest&
   std::optional<gpu_hash::ChunkProof> made;
   std::optional<Fallback> fallback;  // a proof stands for itself, whoever computed it
   ASSAY_TRY(with_engine(
-      options.device,
+      context, options.device,
       [&](gpu_hash::Engine& engine) -> Status {
         ASSAY_ASSIGN(made,
                      gpu_hash::prove_chunk(engine, gpu_hash::file_region(source, offset, size),
@@ -119,7 +119,7 @@ Result<Exit> make(const Context& context, const ProveOptions& options) {
       return fail(ErrorCode::kUsage, "The proof of a chunk reads its file; give --model");
     }
     Result<ProvenChunk> proven =
-        prove_one_chunk(options, manifest, manifest.artifact.entries[index]);
+        prove_one_chunk(context, options, manifest, manifest.artifact.entries[index]);
     if (!proven && proven.error().code == ErrorCode::kContentMismatch) {
       return refuse(context, proven.error(), Json::object());
     }

@@ -223,7 +223,7 @@ Result<Exit> verify_one(const Context& context, const VerifyOptions& options,
   std::optional<gpu_hash::VerifiedPart> verified;
   std::optional<Fallback> fallback;
   const Status status = with_engine(
-      options.device,
+      context, options.device,
       [&](gpu_hash::Engine& engine) -> Status {
         Progress progress(context, "verifying");
         ASSAY_ASSIGN(verified, gpu_hash::verify_part(options.path, artifact, part, engine,
@@ -261,7 +261,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   std::optional<gpu_hash::Verified> verified;
   std::optional<Fallback> fallback;
   const Status status = with_engine(
-      options.device,
+      context, options.device,
       [&](gpu_hash::Engine& engine) -> Status {
         Progress progress(context, "verifying");
         ASSAY_ASSIGN(verified, gpu_hash::verify_artifact(options.path, trusted->manifest.artifact,

@@ -19,7 +19,6 @@
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/worker_reader.h"
 #include "client/files.h"
-#include "gpu_hash/device.h"
 #include "worker/agent.h"
 
 namespace assay::cli {
@@ -86,14 +85,11 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
 }
 
 // What the node says it could hash with; at least the device that it does hash with.
-std::vector<NodeDevice> node_devices(const gpu_hash::EngineInfo& engine) {
+std::vector<NodeDevice> node_devices(const std::vector<gpu_hash::DeviceInfo>& listed,
+                                     const gpu_hash::EngineInfo& engine) {
   constexpr std::size_t kMaxDevices = 64;
   std::vector<NodeDevice> devices = {{engine.id, engine.device, engine.driver}};
-  const auto listed = gpu_hash::list_devices();
-  if (!listed) {
-    return devices;
-  }
-  for (const gpu_hash::DeviceInfo& device : *listed) {
+  for (const gpu_hash::DeviceInfo& device : listed) {
     if (device.id != engine.id && devices.size() < kMaxDevices) {
       devices.push_back({device.id, device.name, device.driver});
     }
@@ -146,8 +142,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(const std::unique_ptr<Signer> signer, worker_key(options));
   ASSAY_ASSIGN(const std::unique_ptr<worker::EvidenceSource> evidence,
                worker::make_evidence_source(context.clock, context.random, options.evidence));
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine,
-               make_worker_engine(options.device, !options.instances.socket.empty()));
+  ASSAY_ASSIGN(const WorkerEngines engines,
+               make_worker_engines(context, options.device, !options.instances.socket.empty()));
   worker::Metrics metrics;
   std::optional<std::uint16_t> port;
   if (options.metrics_port) {
@@ -163,8 +159,9 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
       .identity_token_file = options.service_account_token,
       .map = map,
       .signer = *signer,
-      .engine = *engine,
-      .devices = node_devices(engine->info()),
+      .engine = *engines.engine,
+      .fallback = engines.fallback.get(),
+      .devices = node_devices(engines.devices, engines.engine->info()),
       .evidence = *evidence,
       .service = service,
       .events = events,
@@ -222,6 +219,7 @@ void add_run(const Command& group, Context& context) {
   verb.option("--passphrase-file", options->passphrase_file, "FILE",
               "file of mode 0600 with the passphrase of an encrypted key");
   add_device_options(verb, options->device);
+  add_fallback_option(verb, options->device);
   add_register_options(verb, options->instances);
   verb.option("--metrics-port", options->metrics_port, "N",
               "serve metrics on 127.0.0.1 at this port; 0 takes a free one (default: none)");

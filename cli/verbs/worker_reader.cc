@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "cli/output.h"
 #include "client/files.h"
+#include "gpu_hash/device.h"
 #include "schemas/core/error_json.h"
 #include "worker/engine_on_demand.h"
 #include "worker/reader/serve.h"
@@ -17,11 +19,14 @@ constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
   client::protect_process();
-  ASSAY_TRY(
-      worker::serve_reader(Descriptor(worker::kReaderSocket),
-                           {.build = context.version,
-                            .make_engine = [&device] { return make_engine(device, kBatchBytes); }},
-                           context.random));
+  ASSAY_TRY(worker::serve_reader(Descriptor(worker::kReaderSocket),
+                                 {.build = context.version,
+                                  .make_engine =
+                                      [&device] {
+                                        return make_engine(gpu_hash::drivers_in_this_process(),
+                                                           device, kBatchBytes);
+                                      }},
+                                 context.random));
   return Exit::kYes;
 }
 
@@ -65,21 +70,43 @@ worker::ReadersSetup readers_of(const Context& context, std::optional<std::uint6
   return setup;
 }
 
-Result<std::unique_ptr<gpu_hash::Engine>> make_worker_engine(const DeviceFlags& flags,
-                                                             bool registers) {
-  ASSAY_ASSIGN(std::unique_ptr<gpu_hash::Engine> engine, make_engine(flags));
-  if (!registers || engine->info().id == "cpu") {
-    return engine;
+Result<WorkerEngines> make_worker_engines(const Context& context, const DeviceFlags& flags,
+                                          bool registers) {
+  WorkerEngines engines;
+  ASSAY_ASSIGN(const auto drivers, make_drivers(context, flags.timeout_seconds));
+  engines.devices = gpu_hash::list_devices(*drivers).devices;
+  DeviceFlags cpu = flags;
+  cpu.device = "cpu";
+  auto made = make_engine(*drivers, flags);
+  if (!made && is_about_device(made.error().code) && falls_back(flags)) {
+    warning("the device failed, so the CPU hashes files: " + to_string(made.error()));
+    made = make_engine(*drivers, cpu);
   }
-  DeviceFlags chosen = flags;
-  chosen.device = engine->info().id;  // not measured again
-  const auto first = std::make_shared<std::unique_ptr<gpu_hash::Engine>>(std::move(engine));
-  ASSAY_ASSIGN(std::unique_ptr<worker::EngineOnDemand> resting,
-               worker::EngineOnDemand::create(
-                   [chosen, first]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
-                     return *first ? std::move(*first) : make_engine(chosen);
-                   }));
-  return resting;
+  ASSAY_ASSIGN(engines.engine, std::move(made));
+  const std::string id = engines.engine->info().id;
+  if (id == "cpu") {
+    return engines;
+  }
+  if (falls_back(flags)) {
+    ASSAY_ASSIGN(engines.fallback, make_engine(*drivers, cpu));
+  }
+  if (registers) {
+    DeviceFlags chosen = flags;
+    chosen.device = id;  // not measured again
+    const auto first =
+        std::make_shared<std::unique_ptr<gpu_hash::Engine>>(std::move(engines.engine));
+    ASSAY_ASSIGN(engines.engine,
+                 worker::EngineOnDemand::create(
+                     [&context, chosen, first]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
+                       if (*first) {
+                         return std::move(*first);
+                       }
+                       ASSAY_ASSIGN(const auto again,
+                                    make_drivers(context, chosen.timeout_seconds));
+                       return make_engine(*again, chosen);
+                     }));
+  }
+  return engines;
 }
 
 }  // namespace assay::cli

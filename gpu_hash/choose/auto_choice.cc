@@ -13,7 +13,7 @@
 
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
-#include "gpu_hash/opencl/opencl.h"
+#include "gpu_hash/drivers.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -115,13 +115,13 @@ AutoChoice choose_auto(const std::vector<DeviceInfo>& devices, const std::string
   return choice;
 }
 
-AutoChoice choose_auto(const EngineOptions& options) {
-  const std::vector<DeviceInfo> devices = list_opencl_devices();
+AutoChoice choose_auto(Drivers& drivers, const EngineOptions& options) {
+  const std::vector<DeviceInfo> devices = drivers.list().devices;
   const MeasureRate measure = [&](std::optional<unsigned> index) -> Result<double> {
     if (!index) {
       return measure_rate(*make_cpu_engine(options.threads));
     }
-    ASSAY_ASSIGN(const std::unique_ptr<Engine> engine, make_opencl_engine(*index, options));
+    ASSAY_ASSIGN(const std::unique_ptr<Engine> engine, drivers.make_engine(*index, options));
     return measure_rate(*engine);
   };
   return choose_auto(devices,

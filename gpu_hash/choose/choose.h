@@ -32,8 +32,10 @@ namespace assay::gpu_hash {
 [[nodiscard]] Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
                                                            const std::vector<DeviceInfo>& devices);
 
-// Chooses a device of this machine as choose_device() does, and also decides auto.
-[[nodiscard]] Result<std::optional<unsigned>> resolve_device(const DeviceChoice& choice,
+// Chooses a device of `drivers` as choose_device() does, and also decides auto. Errors also:
+// device-failed when a platform failed that may have had the device.
+[[nodiscard]] Result<std::optional<unsigned>> resolve_device(Drivers& drivers,
+                                                             const DeviceChoice& choice,
                                                              const EngineOptions& options);
 
 using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;

@@ -8,7 +8,6 @@
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/cpu/leaf_hasher.h"
-#include "gpu_hash/opencl/opencl.h"
 #include "gpu_hash/tree/self_test.h"
 #include "gpu_hash/workers.h"
 
@@ -45,21 +44,19 @@ Status test_cpu(const std::string& device) {
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> list_devices() {
-  std::vector<DeviceInfo> devices = {cpu_device()};
-  for (DeviceInfo& device : list_opencl_devices()) {
-    devices.push_back(std::move(device));
-  }
-  return devices;
+DeviceListing list_devices(Drivers& drivers) {
+  DeviceListing listing = drivers.list();
+  listing.devices.insert(listing.devices.begin(), cpu_device());
+  return listing;
 }
 
-Result<std::vector<SelfTest>> self_test_devices() {
+std::vector<SelfTest> self_test_devices(Drivers& drivers) {
   std::vector<SelfTest> results;
   DeviceInfo cpu = cpu_device();
   results.push_back({cpu, test_cpu(cpu.name)});
-  const std::vector<DeviceInfo> devices = list_opencl_devices();
+  const std::vector<DeviceInfo> devices = drivers.list().devices;
   for (unsigned i = 0; i < devices.size(); ++i) {
-    auto engine = make_opencl_engine(i, {});
+    auto engine = drivers.make_engine(i, {});
     Status result =
         engine ? test_engine(devices[i].name, **engine) : Status(std::unexpected(engine.error()));
     results.push_back({devices[i], std::move(result)});
@@ -79,10 +76,10 @@ std::uint64_t integer_operations(HashAlgorithm hash, std::uint32_t chunk_size) {
   return (message + block - 1) / block * operations;
 }
 
-Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
+Result<BenchResult> bench_device(Drivers& drivers, const DeviceChoice& choice, HashAlgorithm hash,
                                  std::uint64_t bytes, const EngineOptions& options) {
-  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(choice, options));
-  return index ? bench_opencl(*index, hash, bytes, options) : bench_cpu(hash, bytes, options);
+  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(drivers, choice, options));
+  return index ? drivers.bench(*index, hash, bytes, options) : bench_cpu(hash, bytes, options);
 }
 
 }  // namespace assay::gpu_hash

@@ -9,6 +9,7 @@
 #include "gpu_hash/auto_choice.h"
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/opencl/opencl.h"
 #include "gpu_hash/spread/engine.h"
 #include "gpu_hash/workers.h"
@@ -77,7 +78,8 @@ Result<DeviceChoice> parse_list(std::string_view text) {
   return choice;
 }
 
-Result<std::unique_ptr<Engine>> make_spread_engine(const std::vector<unsigned>& indices,
+Result<std::unique_ptr<Engine>> make_spread_engine(Drivers& drivers,
+                                                   const std::vector<unsigned>& indices,
                                                    const EngineOptions& options) {
   // As many readers for each device as one alone would get, if there are cores for all of them.
   constexpr unsigned kMaxReaders = 16;
@@ -88,13 +90,48 @@ Result<std::unique_ptr<Engine>> make_spread_engine(const std::vector<unsigned>& 
   own.threads = std::max(own.threads, 1U);
   std::vector<std::unique_ptr<Engine>> members;
   for (const unsigned index : indices) {
-    ASSAY_ASSIGN(std::unique_ptr<Engine> member, make_opencl_engine(index, own));
+    ASSAY_ASSIGN(std::unique_ptr<Engine> member, drivers.make_engine(index, own));
     members.push_back(std::move(member));
   }
   return SpreadEngine::create(std::move(members));
 }
 
+// The error of a choice among the devices of `listing`: where a platform failed, it may have had
+// the device, so the error says why.
+template <typename T>
+Result<T> explain(Result<T> chosen, const DeviceListing& listing) {
+  if (chosen || chosen.error().code != ErrorCode::kDeviceNotFound || listing.failed.empty()) {
+    return chosen;
+  }
+  Error error{ErrorCode::kDeviceNotFound,
+              listing.devices.empty() ? "no OpenCL device can be used" : chosen.error().detail,
+              {}};
+  for (const FailedPlatform& failed : listing.failed) {
+    error.detail += "; " + failed.name + ": " + failed.error.detail;
+    error.code = failed.error.code == ErrorCode::kDeviceFailed ? failed.error.code : error.code;
+  }
+  return std::unexpected(std::move(error));
+}
+
+class OwnDrivers final : public Drivers {
+ public:
+  [[nodiscard]] DeviceListing list() override { return list_opencl_devices(); }
+  [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(unsigned index,
+                                                            const EngineOptions& options) override {
+    return make_opencl_engine(index, options);
+  }
+  [[nodiscard]] Result<BenchResult> bench(unsigned index, HashAlgorithm hash, std::uint64_t bytes,
+                                          const EngineOptions& options) override {
+    return bench_opencl(index, hash, bytes, options);
+  }
+};
+
 }  // namespace
+
+Drivers& drivers_in_this_process() {
+  static OwnDrivers drivers;
+  return drivers;
+}
 
 Result<DeviceChoice> parse_device(std::string_view text) {
   using Kind = DeviceChoice::Kind;
@@ -176,29 +213,31 @@ Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
   return found.empty() ? std::vector<unsigned>{0} : found;
 }
 
-Result<std::optional<unsigned>> resolve_device(const DeviceChoice& choice,
+Result<std::optional<unsigned>> resolve_device(Drivers& drivers, const DeviceChoice& choice,
                                                const EngineOptions& options) {
   switch (choice.kind) {
     case DeviceChoice::Kind::kCpu:
       return std::nullopt;
     case DeviceChoice::Kind::kAuto:
-      return choose_auto(options).index;
+      return choose_auto(drivers, options).index;
     case DeviceChoice::Kind::kOpenCl:
       break;
   }
-  return choose_device(choice, list_opencl_devices());
+  const DeviceListing listing = drivers.list();
+  return explain(choose_device(choice, listing.devices), listing);
 }
 
-Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
+Result<std::unique_ptr<Engine>> make_engine(Drivers& drivers, const DeviceChoice& choice,
                                             const EngineOptions& options) {
   if (chooses_several(choice)) {
+    const DeviceListing listing = drivers.list();
     ASSAY_ASSIGN(const std::vector<unsigned> indices,
-                 choose_devices(choice, list_opencl_devices()));
-    return indices.size() > 1 ? make_spread_engine(indices, options)
-                              : make_opencl_engine(indices.front(), options);
+                 explain(choose_devices(choice, listing.devices), listing));
+    return indices.size() > 1 ? make_spread_engine(drivers, indices, options)
+                              : drivers.make_engine(indices.front(), options);
   }
-  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(choice, options));
-  return index ? make_opencl_engine(*index, options) : make_cpu_engine(options.threads);
+  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(drivers, choice, options));
+  return index ? drivers.make_engine(*index, options) : make_cpu_engine(options.threads);
 }
 
 }  // namespace assay::gpu_hash

@@ -5,7 +5,7 @@
 
 namespace assay::gpu_hash {
 
-std::vector<DeviceInfo> list_opencl_devices() { return {}; }
+DeviceListing list_opencl_devices() { return {}; }
 
 std::string opencl_absence() { return "this build has no OpenCL engine"; }
 

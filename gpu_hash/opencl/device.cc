@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "schemas/core/bytes.h"
@@ -107,10 +106,6 @@ const char* type_name(cl_device_type type) {
   return (type & CL_DEVICE_TYPE_CPU) != 0 ? "cpu" : "other";
 }
 
-int rank(std::string_view type) {
-  return type == "gpu" ? 0 : type == "accelerator" ? 1 : type == "cpu" ? 3 : 2;
-}
-
 std::optional<ClDevice> describe(cl_platform_id platform, const std::string& platform_name,
                                  cl_device_id device) {
   const auto name = device_text(device, CL_DEVICE_NAME);
@@ -142,45 +137,74 @@ std::optional<ClDevice> describe(cl_platform_id platform, const std::string& pla
   return result;
 }
 
-void add_devices(cl_platform_id platform, std::vector<ClDevice>& out) {
-  const auto name = text([&](std::size_t size, void* value, std::size_t* needed) {
-    return clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, value, needed);
-  });
+std::string platform_name(cl_platform_id platform) {
+  return text([&](std::size_t size, void* value, std::size_t* needed) {
+           return clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, value, needed);
+         })
+      .value_or("a platform without a name");
+}
+
+Status add_devices(cl_platform_id platform, const std::string& name, std::vector<ClDevice>& out) {
   cl_uint count = 0;
-  if (!name || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) {
-    return;
+  cl_int result = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  std::vector<cl_device_id> devices(result == CL_SUCCESS ? count : 0);
+  if (result == CL_SUCCESS && count > 0) {
+    result = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
   }
-  std::vector<cl_device_id> devices(count);
-  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr) != CL_SUCCESS) {
-    return;
+  if (result == CL_DEVICE_NOT_FOUND || (result == CL_SUCCESS && count == 0)) {
+    return fail(ErrorCode::kDeviceNotFound,
+                "the driver answers CL_DEVICE_NOT_FOUND: there is no such hardware, or the driver "
+                "cannot use it (PoCL needs a cache directory that it can write: HOME, "
+                "POCL_CACHE_DIR)");
   }
+  if (result != CL_SUCCESS) {
+    return cl_failure(name, "clGetDeviceIDs", result);
+  }
+  const std::size_t before = out.size();
   for (const cl_device_id device : devices) {
-    if (auto described = describe(platform, *name, device)) {
+    if (auto described = describe(platform, name, device)) {
       out.push_back(std::move(*described));
     }
   }
+  return out.size() > before
+             ? Status{}
+             : fail(ErrorCode::kDeviceFailed,
+                    "no device of this platform is available, little-endian and has a compiler");
+}
+
+std::vector<cl_platform_id> platforms_of(std::vector<FailedPlatform>& failed) {
+  cl_uint count = 0;
+  cl_int result = clGetPlatformIDs(0, nullptr, &count);
+  std::vector<cl_platform_id> platforms(result == CL_SUCCESS ? count : 0);
+  if (!platforms.empty()) {
+    result = clGetPlatformIDs(count, platforms.data(), nullptr);
+  }
+  // The loader answers with this error when there is no platform.
+  constexpr cl_int kNoPlatform = -1001;  // CL_PLATFORM_NOT_FOUND_KHR
+  if (result != CL_SUCCESS && result != kNoPlatform) {
+    failed.push_back({"OpenCL loader", cl_failure("OpenCL", "clGetPlatformIDs", result).error()});
+    platforms.clear();
+  }
+  return platforms;
 }
 
 }  // namespace
 
-std::vector<ClDevice> find_cl_devices() {
-  cl_uint count = 0;
-  // The loader answers with an error when there is no platform.
-  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) {
-    return {};
-  }
-  std::vector<cl_platform_id> platforms(count);
-  if (clGetPlatformIDs(count, platforms.data(), nullptr) != CL_SUCCESS) {
-    return {};
-  }
+std::vector<ClDevice> find_cl_devices(std::vector<FailedPlatform>* failed) {
+  std::vector<FailedPlatform> unusable;
   std::vector<ClDevice> devices;
-  for (const cl_platform_id platform : platforms) {
-    add_devices(platform, devices);
+  for (const cl_platform_id platform : platforms_of(unusable)) {
+    const std::string name = platform_name(platform);
+    if (const Status added = add_devices(platform, name, devices); !added) {
+      unusable.push_back({name, added.error()});
+    }
+  }
+  if (failed != nullptr) {
+    *failed = std::move(unusable);
   }
   // Stable: equal devices keep the order their driver gives them.
   std::stable_sort(devices.begin(), devices.end(), [](const ClDevice& a, const ClDevice& b) {
-    return std::tuple(rank(a.info.type), a.info.name, a.info.platform) <
-           std::tuple(rank(b.info.type), b.info.name, b.info.platform);
+    return is_listed_before(a.info, b.info);
   });
   for (std::size_t i = 0; i < devices.size(); ++i) {
     devices[i].info.id = "opencl:" + std::to_string(i);

@@ -24,9 +24,10 @@ struct ClDevice {
   std::string identity;  // everything that decides whether a program binary fits the device
 };
 
-// Returns the usable devices in the order of list_devices(). Leaves out a device that cannot be
-// queried, is not little-endian or has no compiler, because hashing could not use it.
-[[nodiscard]] std::vector<ClDevice> find_cl_devices();
+// Returns the usable devices in the order of Drivers::list(). Leaves out a device that cannot be
+// queried, is not little-endian or has no compiler, because hashing could not use it. Adds each
+// platform without a usable device to `failed`.
+[[nodiscard]] std::vector<ClDevice> find_cl_devices(std::vector<FailedPlatform>* failed = nullptr);
 
 // Makes the error device-failed with device, call and OpenCL's error in its text.
 [[nodiscard]] std::unexpected<Error> cl_failure(const std::string& device, const char* call,

@@ -292,12 +292,12 @@ Status ClEngine::write(const ClMemory& memory, std::uint64_t offset, ByteView by
                                              bytes.size(), bytes.data(), 0, nullptr, nullptr));
 }
 
-std::vector<DeviceInfo> list_opencl_devices() {
-  std::vector<DeviceInfo> result;
-  for (ClDevice& device : find_cl_devices()) {
-    result.push_back(std::move(device.info));
+DeviceListing list_opencl_devices() {
+  DeviceListing listing;
+  for (ClDevice& device : find_cl_devices(&listing.failed)) {
+    listing.devices.push_back(std::move(device.info));
   }
-  return result;
+  return listing;
 }
 
 std::string opencl_absence() {

@@ -13,8 +13,8 @@
 
 namespace assay::gpu_hash {
 
-// Returns the OpenCL devices in the order of list_devices().
-[[nodiscard]] std::vector<DeviceInfo> list_opencl_devices();
+// Lists as Drivers::list() (gpu_hash/drivers.h).
+[[nodiscard]] DeviceListing list_opencl_devices();
 
 // Returns one sentence for people about why there may be no device.
 [[nodiscard]] std::string opencl_absence();

@@ -63,6 +63,14 @@ bool place_output(Spawn& spawn, int output) {
              : ::posix_spawn_file_actions_adddup2(&spawn.actions, output, 1) == 0;
 }
 
+bool place_errors(Spawn& spawn, const ChildProgram& program) {
+  if (program.errors >= 0) {
+    return ::posix_spawn_file_actions_adddup2(&spawn.actions, program.errors, 2) == 0;
+  }
+  return program.inherits_errors ||
+         ::posix_spawn_file_actions_addopen(&spawn.actions, 2, "/dev/null", O_WRONLY, 0) == 0;
+}
+
 bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, const ChildProgram& program) {
   sigset_t none;
   sigset_t usual;
@@ -71,9 +79,7 @@ bool prepare(Spawn& spawn, const std::vector<Descriptor>& copies, const ChildPro
   ::sigaddset(&usual, SIGPIPE);
   ::sigaddset(&usual, SIGXFSZ);
   return ::posix_spawn_file_actions_addopen(&spawn.actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-         place_output(spawn, program.output) &&
-         (program.inherits_errors ||
-          ::posix_spawn_file_actions_addopen(&spawn.actions, 2, "/dev/null", O_WRONLY, 0) == 0) &&
+         place_output(spawn, program.output) && place_errors(spawn, program) &&
          place(spawn, copies) && ::posix_spawnattr_setsigmask(&spawn.attributes, &none) == 0 &&
          ::posix_spawnattr_setsigdefault(&spawn.attributes, &usual) == 0 &&
          ::posix_spawnattr_setpgroup(&spawn.attributes, 0) == 0 &&

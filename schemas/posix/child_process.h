@@ -23,7 +23,8 @@ struct ChildProgram {
   std::vector<std::string> words;    // of its command line, beginning with its name
   bool inherits_environment = true;  // never variables that begin with ASSAY_; false: none at all
   bool inherits_errors = true;       // standard error; false: /dev/null
-  int output = -1;                   // becomes standard output (borrowed); -1: /dev/null
+  int errors = -1;  // becomes standard error (borrowed); -1: as `inherits_errors` says
+  int output = -1;  // becomes standard output (borrowed); -1: /dev/null
 };
 
 // Not thread-safe.

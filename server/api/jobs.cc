@@ -46,14 +46,14 @@ Result<std::optional<bool>> wants_finished(const Call& call) {
 // What a worker may say of a job that it cannot do.
 Result<ErrorCode> failure_of(const Call& call) {
   const std::string given = call.parameter("code").value_or("");
-  for (const ErrorCode code :
-       {ErrorCode::kLocationUnmapped, ErrorCode::kPodVolumeMissing, ErrorCode::kInstanceMissing}) {
+  for (const ErrorCode code : {ErrorCode::kLocationUnmapped, ErrorCode::kPodVolumeMissing,
+                               ErrorCode::kInstanceMissing, ErrorCode::kDeviceFailed}) {
     if (info(code).code == given) {
       return code;
     }
   }
   return fail(ErrorCode::kInvalidParameter,
-              "location-unmapped, pod-volume-missing or instance-missing", "code");
+              "location-unmapped, pod-volume-missing, instance-missing or device-failed", "code");
 }
 
 // Why the node agent refused the instance when it registered; empty: not said. Any code of errors,

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "attestation/plugin/memory_file.h"
 #include "attestation/plugin/wire.h"
 #include "schemas/posix/child_process.h"
+#include "schemas/posix/memory_file.h"
 #include "tests/attestation/limits.h"
 #include "tests/attestation/plugin_support.h"
 

@@ -8,8 +8,8 @@
 
 #include "schemas/instance_message.h"
 #include "schemas/job.h"
+#include "schemas/posix/frames.h"
 #include "worker/instances/cgroup.h"
-#include "worker/instances/frames.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ void check_frames(ByteView bytes) {
   const ByteView sent = bytes.first(std::min(bytes.size(), kMost));
   int ends[2] = {-1, -1};
   require(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-  const worker::FrameChannel channel{Descriptor(ends[0])};
+  const FrameChannel channel{Descriptor(ends[0])};
   Descriptor other(ends[1]);
   require(::send(other.get(), sent.data(), sent.size(), MSG_DONTWAIT) ==
           static_cast<ssize_t>(sent.size()));

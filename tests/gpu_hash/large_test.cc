@@ -10,6 +10,7 @@
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/source_file.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"
@@ -96,7 +97,7 @@ class LargeObjects : public testing::TestWithParam<std::string> {
       engine_ = make_cpu_engine();
       return;
     }
-    auto engine = make_engine(*parse_device("opencl"));
+    auto engine = make_engine(drivers_in_this_process(), *parse_device("opencl"));
     if (!engine) {
       GTEST_SKIP() << to_string(engine.error());
     }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "schemas/core/outline.h"
 #include "schemas/core/sha.h"
 
@@ -97,7 +98,7 @@ std::unique_ptr<Engine> opencl_engine(std::uint64_t slice_bytes) {
   choice.kind = DeviceChoice::Kind::kOpenCl;
   EngineOptions options;
   options.slice_bytes = slice_bytes;
-  auto engine = make_engine(choice, options);
+  auto engine = make_engine(drivers_in_this_process(), choice, options);
   if (!engine && engine.error().code != ErrorCode::kDeviceNotFound) {
     ADD_FAILURE() << to_string(engine.error());
   }

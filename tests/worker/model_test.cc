@@ -12,6 +12,7 @@
 
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "schemas/core/outline.h"
 #include "schemas/posix/descriptor.h"
 
@@ -77,7 +78,9 @@ class OnDisk : public testing::Test {
   fs::path model_{};
   Manifest manifest_;
   std::unique_ptr<gpu_hash::Engine> engine_ =
-      gpu_hash::make_engine({gpu_hash::DeviceChoice::Kind::kCpu, {}, {}}).value();
+      gpu_hash::make_engine(gpu_hash::drivers_in_this_process(),
+                            {gpu_hash::DeviceChoice::Kind::kCpu, {}, {}})
+          .value();
 };
 
 class Model : public OnDisk {

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import json
+import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -15,6 +17,9 @@ from harness import NO, TROUBLE
 from nodes_served import JOB, LOCATION, NODE, NONCE, NOTHING, NodeTestCase, challenge, enrolled, time_text
 from reference import dsse
 from tls_server import Answer, problem
+
+
+LAYER = os.environ.get("ASSAY_FAULT_LAYER")
 
 
 class ShippedLimit(unittest.TestCase):
@@ -173,6 +178,53 @@ class Agent(NodeTestCase):
                 self.assertTrue(target.endswith(f"?lease=7&code={code}"), target)
         self.assertEqual(self.requests(self.report), [])
         self.assertEqual(self.requests("GET /v1/manifests"), [])
+
+    def once_on(self, device, *options, code=0):
+        """Runs one job on a device; the events by name, and the report if there is one."""
+        self.server.requests.clear()
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease())
+        self.answer(self.report, Answer(200, {"state": "verified"}))
+        command = self.command("--once", *options)
+        command[command.index("--device") + 1] = device
+        done = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True,
+                              text=True, timeout=harness.SLOW)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        reports = [json.loads(base64.b64decode(json.loads(base64.b64decode(
+            json.loads(body)["envelope"]))["payload"])) for _, body in self.requests(self.report)]
+        return {item["event"]: item for item in map(json.loads, done.stdout.splitlines())}, reports
+
+    @unittest.skipUnless(LAYER, "no layer for the OpenCL loader in this build")
+    def test_a_device_that_dies_gives_the_job_back_or_leaves_it_to_the_cpu(self):
+        if not pathlib.Path("/etc/OpenCL/vendors/pocl.icd").exists():
+            self.skipTest("no PoCL")
+        fail = f"POST /v1/jobs/{JOB}:fail"
+        self.answer(fail, Answer(200, {}))
+        self.environment["OPENCL_LAYERS"] = LAYER
+        self.environment["FAULT_LAYER_PLAN"] = "clEnqueueNDRangeKernel:1:CL_OUT_OF_RESOURCES:dies"
+        events, reports = self.once_on("opencl:0", code=TROUBLE)
+        self.assertEqual(events["finished"]["result"], "failed")
+        self.assertEqual(events["finished"]["error"]["code"], "device-failed")
+        self.assertIn("signal 6", events["finished"]["error"]["detail"])
+        ((target, _),) = self.requests(fail)
+        self.assertTrue(target.endswith("?lease=7&code=device-failed"), target)
+        self.assertEqual(reports, [])
+        events, (report,) = self.once_on("opencl:0", "--fallback", "cpu")
+        self.assertEqual((events["device-failed"]["device"], events["device-failed"]["fallback"]),
+                         ("opencl:0", "cpu"))  # fmt: skip
+        self.assertEqual(report["device"]["id"], "cpu")
+        self.assertNotIn("kernel_digest", report)
+        self.assertEqual(self.requests(fail), [])
+
+    def test_a_driver_that_dies_at_the_start(self):
+        if not pathlib.Path("/etc/OpenCL/vendors/pocl.icd").exists():
+            self.skipTest("no PoCL")
+        self.environment["POCL_CACHE_DIR"] = ""
+        _, reports = self.once_on("opencl:0", code=TROUBLE)
+        self.assertEqual(reports, [])
+        for device, options in (("auto", []), ("opencl:0", ["--fallback", "cpu"])):
+            with self.subTest(device=device):
+                _, (report,) = self.once_on(device, *options)
+                self.assertEqual(report["device"]["id"], "cpu")
 
     def test_a_pods_own_mount_is_read(self):
         volume = self.dir / "kubelet/pods/uid-1/volumes/kubernetes.io~csi/pv-1"

@@ -14,8 +14,8 @@
 
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
+#include "schemas/posix/frames.h"
 #include "worker/instances/budget.h"
-#include "worker/instances/frames.h"
 #include "worker/instances/live_owner.h"
 #include "worker/instances/peer.h"
 #include "worker/instances/registry.h"

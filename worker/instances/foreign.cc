@@ -2,7 +2,6 @@
 #include "worker/instances/foreign.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 
 #include "gpu_hash/exported.h"
 
@@ -31,15 +30,6 @@ Status check_foreign(const Descriptor& fd, PieceKind kind) {
              ? Status()
              : fail(ErrorCode::kInvalidParameter,
                     "a descriptor is no memory of a device that a driver exported");
-}
-
-void close_foreign(std::vector<Descriptor>& descriptors) {
-  constexpr linger kDoNotWait{.l_onoff = 0, .l_linger = 0};
-  for (const Descriptor& descriptor : descriptors) {
-    // Fails for what is no socket.
-    (void)::setsockopt(descriptor.get(), SOL_SOCKET, SO_LINGER, &kDoNotWait, sizeof(kDoNotWait));
-  }
-  descriptors.clear();
 }
 
 }  // namespace assay::worker

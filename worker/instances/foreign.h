@@ -2,10 +2,9 @@
 // Descriptors of files that another process chose. A call on such a file can wait as long as that
 // process likes: close() waits for a socket with SO_LINGER and for a file of FUSE or NFS, fstat()
 // for the latter two. So only the thread of the connection that brought a descriptor handles it
-// until check_foreign() has accepted it; that thread holds no lock and no budget of others then.
+// until check_foreign() has accepted it; that thread holds no lock and no budget of others then,
+// and closes it with close_foreign() (schemas/posix/frames.h).
 #pragma once
-
-#include <vector>
 
 #include "schemas/core/error.h"
 #include "schemas/instance.h"
@@ -17,9 +16,5 @@ namespace assay::worker {
 // files that nobody can cut short (kHost), files that some driver exports (kDevice). Neither kind
 // makes close() or fstat() wait. Errors: invalid-parameter.
 [[nodiscard]] Status check_foreign(const Descriptor& fd, PieceKind kind);
-
-// Closes them all. Does not wait for what a socket has not sent yet, but can wait for a file system
-// of the sender.
-void close_foreign(std::vector<Descriptor>& descriptors);
 
 }  // namespace assay::worker

@@ -15,7 +15,7 @@
 
 #include "schemas/core/clock.h"
 #include "schemas/instance_message.h"
-#include "worker/instances/frames.h"
+#include "schemas/posix/frames.h"
 #include "worker/instances/hints.h"
 #include "worker/instances/owner.h"
 

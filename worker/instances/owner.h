@@ -15,6 +15,7 @@
 #include "schemas/core/error.h"
 #include "schemas/instance.h"
 #include "schemas/posix/descriptor.h"
+#include "schemas/posix/frames.h"
 
 namespace assay::worker {
 

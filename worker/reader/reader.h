@@ -20,8 +20,8 @@
 
 #include "gpu_hash/engine.h"
 #include "schemas/posix/child_process.h"
+#include "schemas/posix/link.h"
 #include "worker/instances/owner.h"
-#include "worker/reader/link.h"
 #include "worker/reader/wire.h"
 
 namespace assay::worker {

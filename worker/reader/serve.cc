@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "schemas/posix/descriptor_limit.h"
+#include "schemas/posix/link.h"
 #include "worker/instances/check.h"
-#include "worker/reader/link.h"
 #include "worker/reader/remote_owner.h"
 #include "worker/reader/turn.h"
 

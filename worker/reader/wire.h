@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages between the node agent and a process that reads memory for it (the reader). Both
-// must be the same build of the same program. Therefore the format has no version, and the first
-// message of the reader (Hello) names its build.
-//
-// Format: one byte for the type, then the members in order. Numbers are little-endian; text and
-// lists begin with their length (32 bits). Text must be UTF-8, because texts of the reader, which
-// may be faulty, are written into events.
+// must be the same build of the same program (schemas/core/message_codec.h). The first message of
+// the reader (Hello) names its build.
 //
 // A check is one MemoryCheck (worker/instances/checks.h), which explains slice, draw and outline.
 // docs/instances.md explains piece, window and staged. Except in Start, tensors are numbers:
@@ -21,14 +17,14 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
+#include "schemas/core/messages.h"
 #include "schemas/instance.h"
 
 namespace assay::worker::wire {
 
-// Largest size in bytes of one message, by direction, and of one text.
+// Largest size in bytes of one message, by direction.
 inline constexpr std::size_t kMaxToReader = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxFromReader = std::size_t{32} << 20;
-inline constexpr std::size_t kMaxText = 4096;
 
 using Digests = std::vector<Digest>;
 using Numbers = std::vector<std::uint64_t>;
@@ -44,17 +40,10 @@ struct Part {
   std::uint64_t size = 0;    // bytes
   bool operator==(const Part&) const = default;
 };
-// An error, with its code as text; an empty code means that there is no error.
-struct Problem {
-  std::string code;
-  std::string detail;
-  std::string where;
-  bool operator==(const Problem&) const = default;
-};
-[[nodiscard]] Problem problem_of(const Status& status);
-// Returns the error in `problem`, with the code internal when `problem.code` does not exist.
-// Returns nullopt when there is no error.
-[[nodiscard]] std::optional<Error> error_of(const Problem& problem);
+using messages::error_of;
+using messages::kMaxText;
+using messages::Problem;
+using messages::problem_of;
 
 // --- to the reader; `check` is the number that the node agent chose for the check
 

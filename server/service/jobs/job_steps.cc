@@ -185,6 +185,10 @@ std::optional<JobInstance> instance_of(const storage::JobRow& job) {
   return job.instance.empty() ? std::nullopt : std::optional(JobInstance{job.pod, job.instance});
 }
 
+bool can_lease(const storage::JobRow& job) {
+  return job.state != storage::JobState::kOutline && job.token < kMaxAttempts;
+}
+
 Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now) {
   const bool leased =
       job.state != storage::JobState::kQueued && job.state != storage::JobState::kDone;

@@ -54,6 +54,9 @@ struct OwnJob {
 [[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
 [[nodiscard]] std::optional<JobInstance> instance_of(const storage::JobRow& job);
 
+// Returns whether a job that nobody holds can be leased once more.
+[[nodiscard]] bool can_lease(const storage::JobRow& job);
+
 // Checks that the lease with this token is valid at `now`. Errors: lease-lost.
 [[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);
 

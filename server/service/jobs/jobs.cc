@@ -231,10 +231,6 @@ Result<std::string_view> end_lost(storage::Transaction& transaction, const stora
   return ending.result;
 }
 
-bool can_lease(const storage::JobRow& job) {
-  return job.state != storage::JobState::kOutline && job.token < kMaxAttempts;
-}
-
 Result<JobLease> lease_of(const storage::JobRow& job, const Challenge& challenge,
                           std::chrono::seconds lease_life) {
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(job.scope));
@@ -305,13 +301,6 @@ Status try_lease(storage::Transaction& transaction, const Services& services,
     return {};
   }
   return {};
-}
-
-// A lease goes no further than the question that it waits for an answer to.
-Timestamp last_end(const Pending& pending) {
-  const Timestamp longest = pending.leased_at + kMaxLeaseTime;
-  const bool asked = pending.answer && pending.answer->challenge;
-  return asked ? std::min<Timestamp>(longest, pending.answer->challenge->expires_at) : longest;
 }
 
 // Whether the node may act, and has something to do.
@@ -458,43 +447,6 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
       return LeaseAnswer{{}, LeaseAnswer::Next::kAskNow};
     }
   }
-}
-
-Status fail_job(Services& services, const LeaseCall& call, ErrorCode why, std::string_view cause) {
-  if (why != ErrorCode::kLocationUnmapped && why != ErrorCode::kPodVolumeMissing &&
-      why != ErrorCode::kInstanceMissing) {
-    return fail(ErrorCode::kInvalidParameter, "a worker cannot end a job with this code", "code");
-  }
-  const Timestamp now = services.clock.now();
-  std::string_view result;
-  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
-    ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
-    ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
-    Ending ending = lost_ending(own.job, pending, why, cause);
-    result = ending.result;
-    return finish(transaction, std::move(own.job), pending, std::move(ending), call.actor.name);
-  }));
-  count(services, NodeEvent::kJob, result);
-  return {};
-}
-
-Result<Timestamp> renew_lease(Services& services, const LeaseCall& call) {
-  const Timestamp now = services.clock.now();
-  Timestamp expires_at{};
-  std::string node;
-  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
-    ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
-    node = own.job.node;
-    ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
-    expires_at = std::min<Timestamp>(now + services.nodes.lease_life, last_end(pending));
-    if (expires_at <= now) {
-      return fail(ErrorCode::kLeaseLost, "the lease has been renewed for too long");
-    }
-    own.job.lease_expires_at = expires_at;
-    return transaction.put_job(own.job);
-  }));
-  services.last_seen.note(node, now);
-  return expires_at;
 }
 
 }  // namespace assay::server

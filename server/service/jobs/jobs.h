@@ -81,8 +81,10 @@ struct LeaseCall {
 // require_active.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// Ends a job that the worker cannot do at all. `why` is location-unmapped, pod-volume-missing or
-// instance-missing. If no report has arrived, the job fails with `why`; otherwise it ends as after
+// Gives a job back whose device failed (`why` device-failed): its lease ends now, and it can be
+// leased again. Ends a job that the worker cannot do at all (`why` location-unmapped,
+// pod-volume-missing or instance-missing), and one that was leased kMaxAttempts times. If no report
+// has arrived, the job fails with `why`; otherwise it ends as after
 // a lost lease. `cause` is the code with which the node agent refused the last registration of the
 // instance, for people; empty: none. Errors: invalid-parameter for another `why`; those of
 // renew_lease.

@@ -39,12 +39,12 @@ class DeviceFaults(harness.TestCase):
         self.name = warm["device_name"]
 
     def faulty(self, plan, *arguments, **options):
-        return self.assay(*arguments, "--device", "opencl", env={"ASSAY_FAULT_PLAN": plan}, **options)
+        return self.assay(*arguments, "--device", "opencl", env={"FAULT_LAYER_PLAN": plan}, **options)
 
     def test_which_device_ran(self):
         def launches(device):
             log = self.dir / "calls"
-            self.assay("hash", "model", "--device", device, env={"ASSAY_FAULT_LOG": str(log)})
+            self.assay("hash", "model", "--device", device, env={"FAULT_LAYER_LOG": str(log)})
             calls = dict(line.split() for line in log.read_text().splitlines()) if log.exists() else {}
             log.unlink(missing_ok=True)
             return int(calls.get("clEnqueueNDRangeKernel", 0))
@@ -112,7 +112,7 @@ class DeviceFaults(harness.TestCase):
         self.assertEqual(result.out, "")
         self.assertRegex(result.err, wrong)
         self.assertIn(self.name, result.err)
-        tested = self.assay("device", "selftest", env={"ASSAY_FAULT_PLAN": WRONG}, code=NO)
+        tested = self.assay("device", "selftest", env={"FAULT_LAYER_PLAN": WRONG}, code=NO)
         self.assertRegex(tested.out, wrong)
         got = self.faulty(WRONG, "hash", "model", "--fallback", "cpu", "-o", "json").json()
         self.assertEqual((got["root"], got["device"]), (self.want["root"], "cpu"))

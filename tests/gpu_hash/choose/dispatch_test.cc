@@ -9,6 +9,7 @@
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/device.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/opencl/opencl.h"
 #include "gpu_hash/tree/self_test.h"
 #include "tests/gpu_hash/support.h"
@@ -164,48 +165,47 @@ TEST(ChooseDevice, Several_IsUsage) {
 }
 
 TEST(MakeEngine, Cpu_RunsOnTheCpu) {
-  const auto engine = make_engine(*parse_device("cpu"));
+  const auto engine = make_engine(drivers_in_this_process(), *parse_device("cpu"));
   ASSERT_TRUE(engine.has_value());
   EXPECT_EQ((*engine)->info().id, "cpu");
 }
 
 TEST(MakeEngine, Auto_RunsOnWhatTheChoiceSays) {
-  const AutoChoice choice = choose_auto();
-  const auto devices = list_opencl_devices();
+  const AutoChoice choice = choose_auto(drivers_in_this_process());
+  const auto devices = list_opencl_devices().devices;
   if (std::ranges::all_of(devices, [](const auto& found) { return found.type == "cpu"; })) {
     EXPECT_EQ(choice.id, "cpu");
   }
-  const auto engine = make_engine(*parse_device("auto"));
+  const auto engine = make_engine(drivers_in_this_process(), *parse_device("auto"));
   ASSERT_TRUE(engine.has_value()) << to_string(engine.error());
   EXPECT_EQ((*engine)->info().id, choice.id);
 }
 
 // On a machine, or in a build, without OpenCL.
 TEST(MakeEngine, OpenClWithoutADevice_IsDeviceNotFoundAndSaysWhy) {
-  if (!list_opencl_devices().empty()) {
+  if (!list_opencl_devices().devices.empty()) {
     GTEST_SKIP() << "there is an OpenCL device";
   }
-  const auto engine = make_engine(*parse_device("opencl"));
+  const auto engine = make_engine(drivers_in_this_process(), *parse_device("opencl"));
   ASSERT_FALSE(engine.has_value());
   EXPECT_EQ(engine.error().code, ErrorCode::kDeviceNotFound);
   EXPECT_NE(engine.error().detail.find("OpenCL"), std::string::npos);
 }
 
 TEST(ListDevices, CpuIsFirstAndGpusLeadTheRest) {
-  const auto devices = list_devices();
-  ASSERT_TRUE(devices.has_value());
-  ASSERT_FALSE(devices->empty());
-  EXPECT_EQ(devices->front().id, "cpu");
-  for (std::size_t i = 1; i < devices->size(); ++i) {
-    EXPECT_EQ((*devices)[i].id, "opencl:" + std::to_string(i - 1));
-    EXPECT_FALSE((*devices)[i].type == "gpu" && (*devices)[i - 1].type == "cpu" && i > 1);
+  const auto devices = list_devices(drivers_in_this_process()).devices;
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices.front().id, "cpu");
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    EXPECT_EQ(devices[i].id, "opencl:" + std::to_string(i - 1));
+    EXPECT_FALSE(devices[i].type == "gpu" && devices[i - 1].type == "cpu" && i > 1);
   }
 }
 
 TEST(SelfTestDevices, EveryDevicePasses) {
-  const auto results = self_test_devices();
-  ASSERT_TRUE(results.has_value());
-  for (const SelfTest& test : *results) {
+  const auto results = self_test_devices(drivers_in_this_process());
+  ASSERT_FALSE(results.empty());
+  for (const SelfTest& test : results) {
     EXPECT_TRUE(test.result.has_value()) << to_string(test.result.error());
   }
 }
@@ -285,7 +285,8 @@ void expect_figures(const BenchResult& result, const std::vector<std::string>& n
 }
 
 TEST(BenchDevice, Cpu_GivesRatesAndLimits) {
-  const auto result = bench_device(*parse_device("cpu"), HashAlgorithm::kSha256, 4U << 20);
+  const auto result = bench_device(drivers_in_this_process(), *parse_device("cpu"),
+                                   HashAlgorithm::kSha256, 4U << 20);
   ASSERT_TRUE(result.has_value());
   expect_figures(*result, {"resident", "streamed"});
   EXPECT_LE(result->figures[0].limit, result->limits.cached_hash);
@@ -295,10 +296,11 @@ TEST(BenchDevice, Cpu_GivesRatesAndLimits) {
 }
 
 TEST(BenchDevice, OpenCl_GivesRatesAndLimits) {
-  if (list_opencl_devices().empty()) {
+  if (list_opencl_devices().devices.empty()) {
     GTEST_SKIP() << "no OpenCL device";
   }
-  const auto result = bench_device(*parse_device("opencl"), HashAlgorithm::kSha384, 16U << 20);
+  const auto result = bench_device(drivers_in_this_process(), *parse_device("opencl"),
+                                   HashAlgorithm::kSha384, 16U << 20);
   ASSERT_TRUE(result.has_value()) << to_string(result.error());
   expect_figures(*result, {"resident", "tagged", "tags", "streamed"});
   const double computing =

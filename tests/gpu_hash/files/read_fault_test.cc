@@ -22,6 +22,7 @@
 #include "gpu_hash/artifact_verify.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/source_file.h"
 #include "tests/gpu_hash/support.h"
 
@@ -119,7 +120,8 @@ TEST_P(ReadFaults, SeveralFiles_AreReadAtOnce) {
   constexpr unsigned threads = 4;
   std::unique_ptr<Engine> engine = make_cpu_engine(threads);
   if (GetParam() == "opencl") {
-    auto made = make_engine(*parse_device("opencl"), {.threads = threads, .slice_bytes = 0});
+    auto made = make_engine(drivers_in_this_process(), *parse_device("opencl"),
+                            {.threads = threads, .slice_bytes = 0});
     ASSERT_TRUE(made.has_value()) << to_string(made.error());
     engine = *std::move(made);
   }

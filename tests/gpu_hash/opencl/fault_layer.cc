@@ -7,6 +7,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <CL/cl_layer.h>
@@ -78,7 +80,7 @@ constexpr std::array<ErrorName, 5> kErrors = {{
     {"CL_INVALID_COMMAND_QUEUE", CL_INVALID_COMMAND_QUEUE},
 }};
 
-enum class How : std::uint8_t { kOnce, kLate, kGone, kFlip, kSlow };
+enum class How : std::uint8_t { kOnce, kLate, kGone, kFlip, kSlow, kDies, kHangs };
 
 constexpr std::chrono::milliseconds kSlow{1'500};
 
@@ -134,7 +136,8 @@ std::optional<Plan> parse(std::string_view text) {
     return std::nullopt;
   }
   const auto call = find(kNames, parts[0]);
-  constexpr std::array<std::string_view, 5> ways = {"once", "late", "gone", "flip", "slow"};
+  constexpr std::array<std::string_view, 7> ways = {"once", "late", "gone", "flip",
+                                                    "slow", "dies", "hangs"};
   const auto how = find(ways, parts[3]);
   const auto* error = std::find_if(kErrors.begin(), kErrors.end(),
                                    [&](const ErrorName& row) { return row.name == parts[2]; });
@@ -166,10 +169,22 @@ void prune() {
   });
 }
 
+void write_log() {
+  static const char* const file = std::getenv("FAULT_LAYER_LOG");
+  if (file == nullptr) {
+    return;
+  }
+  std::ofstream out(file);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    out << kNames[i] << ' ' << calls[i] << '\n';
+  }
+}
+
 // Counts a call and says what becomes of it.
 Verdict judge(Call call) {
   const std::scoped_lock lock(mutex);
   const unsigned long number = ++calls[call];
+  write_log();
   if (!plan) {
     return {};
   }
@@ -194,6 +209,8 @@ Verdict judge(Call call) {
     case How::kOnce:
     case How::kLate:
     case How::kSlow:
+    case How::kDies:
+    case How::kHangs:
       break;
   }
   if (!reached || number != plan->number) {
@@ -203,6 +220,13 @@ Verdict judge(Call call) {
   if (plan->how == How::kSlow) {
     std::this_thread::sleep_for(kSlow);
     return {};
+  }
+  if (plan->how == How::kDies) {
+    std::fputs("driver: assertion `device != lost' failed\n", stderr);
+    std::abort();
+  }
+  while (plan->how == How::kHangs) {
+    ::pause();
   }
   return plan->how == How::kOnce ? Verdict{.error = plan->error} : Verdict{.late = plan->error};
 }
@@ -499,21 +523,6 @@ void fill_table() {
   table.clReleaseEvent = release<&cl_icd_dispatch::clReleaseEvent, cl_event>;
 }
 
-// Writes the log when the program ends.
-struct Log {
-  ~Log() {
-    const char* file = std::getenv("ASSAY_FAULT_LOG");
-    if (file == nullptr || target == nullptr) {
-      return;
-    }
-    std::ofstream out(file);
-    for (std::size_t i = 0; i < kCalls; ++i) {
-      out << kNames[i] << ' ' << calls[i] << '\n';
-    }
-  }
-};
-const Log write_log;
-
 }  // namespace
 
 int assay_fault_plan(const char* text) {
@@ -578,7 +587,7 @@ ASSAY_FAULT_API cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dis
   fill_table();
   *entries_out = static_cast<cl_uint>(usable);
   *table_out = &table;
-  if (const char* text = std::getenv("ASSAY_FAULT_PLAN"); text != nullptr) {
+  if (const char* text = std::getenv("FAULT_LAYER_PLAN"); text != nullptr) {
     if (assay_fault_plan(text) != 0) {
       return CL_INVALID_VALUE;
     }

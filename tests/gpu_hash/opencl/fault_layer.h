@@ -2,8 +2,10 @@
 // A layer of the OpenCL loader (CL/cl_layer.h) that stands between a program and its real driver,
 // passes everything on, and now and then does not. The loader takes it from OPENCL_LAYERS; a test
 // that links to it steers it from inside, other programs by their environment:
-//   ASSAY_FAULT_PLAN  what assay_fault_plan() takes
-//   ASSAY_FAULT_LOG   file that gets, at the end, a line "CALL NUMBER" for each call of the table
+//   FAULT_LAYER_PLAN  what assay_fault_plan() takes
+//   FAULT_LAYER_LOG   file with a line "CALL NUMBER" for each call of the table, written at each
+//   call,
+//                     because processes that call drivers end without their destructors
 #pragma once
 
 #define ASSAY_FAULT_API extern "C" __attribute__((visibility("default")))
@@ -15,6 +17,8 @@
 //         done, nothing runs in its queue, as drivers have it
 //   gone  this call and all later ones are refused; nothing runs any more
 //   slow  the call takes 1.5 s longer and is right
+//   dies  the call ends the process, as a driver's assertion does
+//   hangs the call does not return
 //   flip  clEnqueueReadBuffer: nothing is refused, but a bit is wrong, in this and all later ones
 // An empty text: no faults. Counts begin anew. Not 0: the text is no plan, and there is none.
 ASSAY_FAULT_API int assay_fault_plan(const char* text);

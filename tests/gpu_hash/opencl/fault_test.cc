@@ -22,7 +22,7 @@ namespace {
 // Before anything asks for a platform.
 const bool kLayered = [] {
   ::setenv("OPENCL_LAYERS", ASSAY_FAULT_LAYER, 1);
-  ::unsetenv("ASSAY_FAULT_PLAN");
+  ::unsetenv("FAULT_LAYER_PLAN");
   return true;
 }();
 

@@ -95,7 +95,7 @@ TEST_F(SpreadOpenCl, MemoryUnderTheWrongMember_IsInvalidParameter) {
 
 TEST_F(SpreadOpenCl, Devices_AsTheCommandLineNamesThem) {
   const bool gpu = devices_.front().info.type != "cpu";
-  const auto all = make_engine(*parse_device("opencl:all"));
+  const auto all = make_engine(drivers_in_this_process(), *parse_device("opencl:all"));
   ASSERT_TRUE(all.has_value()) << to_string(all.error());
   if (!gpu) {
     EXPECT_EQ((*all)->info().id,
@@ -104,7 +104,7 @@ TEST_F(SpreadOpenCl, Devices_AsTheCommandLineNamesThem) {
   if (devices_.size() < 2) {
     GTEST_SKIP() << "one device";
   }
-  const auto list = make_engine(*parse_device("opencl:1,0"));
+  const auto list = make_engine(drivers_in_this_process(), *parse_device("opencl:1,0"));
   ASSERT_TRUE(list.has_value()) << to_string(list.error());
   EXPECT_EQ((*list)->info().id, "opencl:1,0");
   const Bytes object = pattern(3'000'000);

@@ -157,8 +157,13 @@ TEST_F(NodesApi, WorkerThatCannot_EndsTheJobWithAKnownCode) {
   EXPECT_EQ(post_nothing(job + ":fail?lease=2&code=location-unmapped").code(), "lease-lost");
   EXPECT_EQ(post_nothing(job + ":fail?lease=1&code=instance-missing&refused=a%20lie").code(),
             "invalid-parameter");
+  const auto back = post_nothing(job + ":fail?lease=1&code=device-failed");
+  ASSERT_EQ(back.status, 200) << back.body;
+  EXPECT_EQ(back.json()["state"], "leased");
+  EXPECT_EQ(post_nothing(job + ":renew?lease=1").code(), "lease-lost");
+  ASSERT_EQ(post_nothing("/v1/nodes/gpu-1/lease?wait=0").status, 200);
   const auto ended =
-      post_nothing(job + ":fail?lease=1&code=instance-missing&refused=already-registered");
+      post_nothing(job + ":fail?lease=2&code=instance-missing&refused=already-registered");
   ASSERT_EQ(ended.status, 200) << ended.body;
   EXPECT_EQ(ended.json()["result"], "failed");
   EXPECT_EQ(ended.json()["detail"]["code"], "instance-missing");

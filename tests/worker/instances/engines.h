@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/engine.h"
 
 namespace assay::worker::test {
@@ -16,8 +17,10 @@ namespace assay::worker::test {
 class OnEngine : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    static const auto cpu = gpu_hash::make_engine(gpu_hash::parse_device("cpu").value());
-    static const auto opencl = gpu_hash::make_engine(gpu_hash::parse_device("opencl").value());
+    static const auto cpu = gpu_hash::make_engine(gpu_hash::drivers_in_this_process(),
+                                                  gpu_hash::parse_device("cpu").value());
+    static const auto opencl = gpu_hash::make_engine(gpu_hash::drivers_in_this_process(),
+                                                     gpu_hash::parse_device("opencl").value());
     const auto& chosen = GetParam() == "cpu" ? cpu : opencl;
     if (!chosen ||
         (GetParam() == "opencl" && (*chosen)->imports() != gpu_hash::Imports::kMemoryFiles)) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 
 namespace assay::worker::test {
 
@@ -193,7 +194,9 @@ Bytes some_bytes(std::size_t size, std::uint64_t seed) {
 
 Manifest manifest_of(const std::vector<NamedBytes>& tensors) {
   static const std::unique_ptr<gpu_hash::Engine> engine =
-      gpu_hash::make_engine({gpu_hash::DeviceChoice::Kind::kCpu, {}, {}}).value();
+      gpu_hash::make_engine(gpu_hash::drivers_in_this_process(),
+                            {gpu_hash::DeviceChoice::Kind::kCpu, {}, {}})
+          .value();
   Manifest manifest;
   manifest.name = "acme/llm";
   std::uint64_t offset = 8;

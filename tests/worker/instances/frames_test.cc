@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames over a real socket: what a hostile other side can send, and that no descriptor stays.
-#include "worker/instances/frames.h"
+#include "schemas/posix/frames.h"
 
 #include <array>
 #include <thread>

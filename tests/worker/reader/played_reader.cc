@@ -15,10 +15,11 @@
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/cpu/leaf_hasher.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "gpu_hash/preparing.h"
 #include "schemas/core/sha.h"
+#include "schemas/posix/link.h"
 #include "tests/worker/instances/several_devices.h"
-#include "worker/reader/link.h"
 #include "worker/reader/serve.h"
 
 namespace assay::worker::test {
@@ -26,7 +27,7 @@ namespace {
 
 Result<std::unique_ptr<gpu_hash::Engine>> engine_of(const std::string& device) {
   ASSAY_ASSIGN(const gpu_hash::DeviceChoice choice, gpu_hash::parse_device(device));
-  return gpu_hash::make_engine(choice, {.threads = 1});
+  return gpu_hash::make_engine(gpu_hash::drivers_in_this_process(), choice, {.threads = 1});
 }
 
 void mark(const std::string& marker) {

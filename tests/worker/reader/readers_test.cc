@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/drivers.h"
 #include "tests/worker/reader/played_reader.h"
 #include "worker/instances/watch.h"
 
@@ -28,7 +29,8 @@ class ReadersTest : public testing::Test {
     manifest_ = manifest_of(tensors_);
   }
   static gpu_hash::Engine& engine() {
-    static const auto cpu = gpu_hash::make_engine(gpu_hash::parse_device("cpu").value(), {});
+    static const auto cpu = gpu_hash::make_engine(gpu_hash::drivers_in_this_process(),
+                                                  gpu_hash::parse_device("cpu").value(), {});
     return **cpu;
   }
   [[nodiscard]] ArtifactId id() const { return artifact_id(manifest_).value(); }

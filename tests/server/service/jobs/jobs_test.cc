@@ -116,6 +116,23 @@ TEST_F(Jobs, OrderedJob_IsOneForAsLongAsItIsOpen) {
   EXPECT_TRUE(order()->created);
 }
 
+TEST_F(Jobs, WorkerWhoseDeviceFailed_GivesTheJobBack_UntilItsLastAttempt) {
+  const std::string id = new_job(model_, worker_.node).job.id;
+  for (std::uint64_t attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+    const JobLease leased = lease(worker_);
+    EXPECT_EQ(leased.job, id);
+    EXPECT_EQ(leased.token, attempt);
+    const LeaseCall call{leased.job, leased.token, worker_.principal};
+    ASSERT_TRUE(fail_job(*services_, call, ErrorCode::kDeviceFailed));
+    const Status again = fail_job(*services_, call, ErrorCode::kDeviceFailed);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, ErrorCode::kLeaseLost);
+  }
+  const Json view = job_view(job_row(id));
+  EXPECT_EQ(view["result"], "failed");
+  EXPECT_EQ(view["detail"]["code"], "device-failed");
+}
+
 TEST_F(Jobs, WorkerWithoutTheLocation_EndsTheJob) {
   const std::string id = new_job(model_, worker_.node).job.id;
   const JobLease leased = lease(worker_);

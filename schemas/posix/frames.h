@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames (messages) over a Unix stream socket: a length (32 bits, little-endian), then as many
-// bytes. File descriptors may accompany the first byte. Format: docs/instances.md.
+// bytes. File descriptors may accompany the first byte.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,13 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 #include "schemas/posix/descriptor.h"
-#include "worker/pace.h"
 
-namespace assay::worker {
+namespace assay {
+
+using Steady = std::chrono::steady_clock;
+
+// Largest number of descriptors beside one frame (SCM_MAX_FD of Linux).
+inline constexpr std::size_t kMaxFrameDescriptors = 253;
 
 struct Frame {
   Bytes body;
@@ -32,8 +36,7 @@ struct FrameLimits {
   Steady::duration idle = Steady::duration::max();       // longest pause between bytes
 };
 
-// The steps of sending, for FrameChannel::send() and for Link::send() (worker/reader/link.h), which
-// waits.
+// The steps of sending, for FrameChannel::send() and for Link::send() (link.h), which waits.
 //
 // Returns `body` with its length before it.
 [[nodiscard]] Bytes frame_of(ByteView body);
@@ -44,6 +47,10 @@ struct FrameLimits {
 // Waits until poll() reports `events` (POLLIN, POLLOUT) for `socket`, or its end. Returns false
 // when neither happens before `deadline`.
 [[nodiscard]] bool wait_for(int socket, short events, Steady::time_point deadline);
+
+// Closes descriptors that another process chose. Does not wait for what a socket has not sent yet,
+// but can wait for a file system of the sender.
+void close_foreign(std::vector<Descriptor>& descriptors);
 
 // One end of a socket. Only one thread may call receive(); any thread may call send() and
 // shut_down().
@@ -74,7 +81,7 @@ class FrameChannel {
   // request-timeout; limit-exceeded for a length above the limit; invalid-parameter for too many
   // descriptors, or descriptors that do not come with the length. After an error the caller must
   // not receive again; descriptors that came with the frame are added to `refused` then, because
-  // closing them can wait (foreign.h). Without `refused` they are closed.
+  // closing them can wait. Without `refused` they are closed.
   [[nodiscard]] Result<Frame> receive(const FrameLimits& limits,
                                       const std::function<Status(std::size_t length)>& begin = {},
                                       std::vector<Descriptor>* refused = nullptr) const;
@@ -88,7 +95,7 @@ class FrameChannel {
   // Ends both directions. A receive() that is waiting returns.
   void shut_down() const;
   // Ends both directions, and closes the descriptors that were sent and never received, which can
-  // wait (foreign.h). Without this call, whoever closes the socket closes them. Must be called by
+  // wait. Without this call, whoever closes the socket closes them. Must be called by
   // the thread of receive().
   void drain() const;
 
@@ -98,4 +105,4 @@ class FrameChannel {
   std::mutex sending_;
 };
 
-}  // namespace assay::worker
+}  // namespace assay

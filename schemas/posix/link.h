@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of the socket between the node agent and a process that reads memory for it. Frames are
-// those of frames.h. Unlike FrameChannel::send(), sending waits for the other side.
+// One end of the socket between a process and one that it started. Frames are those of frames.h.
+// Unlike FrameChannel::send(), sending waits for the other side.
 #pragma once
 
 #include <mutex>
@@ -8,10 +8,9 @@
 
 #include "schemas/core/error.h"
 #include "schemas/posix/descriptor.h"
-#include "worker/instances/frames.h"
-#include "worker/pace.h"
+#include "schemas/posix/frames.h"
 
-namespace assay::worker {
+namespace assay {
 
 // Only one thread may call receive(); any thread may call the other functions.
 class Link {
@@ -29,6 +28,8 @@ class Link {
   [[nodiscard]] Result<Frame> receive(const FrameLimits& limits) const {
     return channel_.receive(limits);
   }
+  // Returns whether there is something to receive, or the other side has ended.
+  [[nodiscard]] bool has_input() const { return channel_.wait(Steady::now()); }
   // Ends both directions.
   void shut_down() const { channel_.shut_down(); }
 
@@ -37,4 +38,4 @@ class Link {
   std::timed_mutex sending_;
 };
 
-}  // namespace assay::worker
+}  // namespace assay

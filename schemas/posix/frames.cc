@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/instances/frames.h"
+#include "schemas/posix/frames.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include "schemas/instance.h"
-#include "worker/instances/foreign.h"
-
-namespace assay::worker {
+namespace assay {
 namespace {
 
 constexpr std::size_t kLength = 4;                    // bytes
@@ -192,6 +189,15 @@ bool wait_for(int socket, short events, Steady::time_point deadline) {
   return wait_for_any(waits, deadline);
 }
 
+void close_foreign(std::vector<Descriptor>& descriptors) {
+  constexpr linger kDoNotWait{.l_onoff = 0, .l_linger = 0};
+  for (const Descriptor& descriptor : descriptors) {
+    // Fails for what is no socket.
+    (void)::setsockopt(descriptor.get(), SOL_SOCKET, SO_LINGER, &kDoNotWait, sizeof(kDoNotWait));
+  }
+  descriptors.clear();
+}
+
 FrameChannel::FrameChannel(Descriptor socket) : socket_(std::move(socket)) {}
 
 bool FrameChannel::wait(Steady::time_point deadline) const {
@@ -274,4 +280,4 @@ void FrameChannel::drain() const {
 
 void FrameChannel::shut_down() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }
 
-}  // namespace assay::worker
+}  // namespace assay

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/plugin/memory_file.h"
+#include "schemas/posix/memory_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
-#include <vector>
 
-namespace assay::attestation::plugin {
+#include "schemas/posix/files.h"
+
+namespace assay {
 namespace {
 
 // Flags of memfd_create(2) from Linux 6.3 on, which Debian 12's headers do not name.
@@ -27,18 +27,11 @@ Descriptor make(const char* name, Executable executable) {
 
 }  // namespace
 
-Result<Descriptor> sealed_memory(const char* name, std::initializer_list<ByteView> bytes,
+Result<Descriptor> sealed_memory(const char* name, std::span<const ByteView> bytes,
                                  Executable executable) {
   Descriptor file = make(name, executable);
-  // One call, for a file in memory takes all bytes or has no room.
-  std::vector<iovec> parts;
-  std::size_t total = 0;
-  for (const ByteView part : bytes) {
-    parts.push_back({const_cast<std::uint8_t*>(part.data()), part.size()});  // NOLINT: only read
-    total += part.size();
-  }
-  const bool good = file && ::writev(file.get(), parts.data(), static_cast<int>(parts.size())) ==
-                                static_cast<ssize_t>(total);
+  const bool good = file && std::ranges::all_of(
+                                bytes, [&](ByteView part) { return write_all(file.get(), part); });
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (!good || ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
     return fail(ErrorCode::kUnavailable, "the system has no room for a memory file");
@@ -46,4 +39,4 @@ Result<Descriptor> sealed_memory(const char* name, std::initializer_list<ByteVie
   return file;
 }
 
-}  // namespace assay::attestation::plugin
+}  // namespace assay

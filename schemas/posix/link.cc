@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/reader/link.h"
+#include "schemas/posix/link.h"
 
 #include <cerrno>
 #include <poll.h>
 
-#include "schemas/instance.h"
-
-namespace assay::worker {
+namespace assay {
 
 Status Link::send(ByteView body, std::span<const int> descriptors, Steady::time_point deadline) {
   if (descriptors.size() > kMaxFrameDescriptors) {
@@ -38,4 +36,4 @@ Status Link::send(ByteView body, std::span<const int> descriptors, Steady::time_
   return {};
 }
 
-}  // namespace assay::worker
+}  // namespace assay
