@@ -114,6 +114,8 @@ class SourceFile {
 
   // Returns the weakest protection that the file had in any open(); nothing before the first one.
   [[nodiscard]] std::optional<Protection> protection() const;
+  // Notes that another process opened the file for this one, under `protection`.
+  void note(Protection protection) const;
 
   // Declares that nobody will read these bytes again soon. From the next open() on, bytes that are
   // not in the page cache bypass the page cache, where the file system allows that. Such reads take

@@ -16,7 +16,7 @@ std::unexpected<Error> stopped() {
 
 // Waits for the answer to Go.
 Status receive_answer(DriverProcess& process, const DriverTimes& times, const HashRequest& request,
-                      AnswerReader& answer) {
+                      const RequestSender& sender, AnswerReader& answer) {
   std::uint64_t hashed = 0;
   auto advanced = Steady::now();
   while (true) {
@@ -24,9 +24,12 @@ Status receive_answer(DriverProcess& process, const DriverTimes& times, const Ha
     if (const auto* const failed = std::get_if<driver::Failed>(&message)) {
       return std::unexpected(DriverProcess::error_of(*failed));
     }
-    if (std::holds_alternative<driver::Done>(message)) {
+    if (const auto* const done = std::get_if<driver::Done>(&message)) {
       if (!answer.is_complete()) {
         return process.nonsense("digests are missing");
+      }
+      if (!sender.note(done->protections)) {
+        return process.nonsense("it does not say how it read the files");
       }
       if (request.progress && hashed < answer.bytes()) {
         request.progress(answer.bytes());
@@ -112,7 +115,7 @@ Result<std::vector<ObjectDigests>> ProcessEngine::hash(std::span<const Region> r
     RequestSender sender(*process_, regions);
     status = sender.send(request);
     if (status) {
-      status = receive_answer(*process_, program_.times, request, answer);
+      status = receive_answer(*process_, program_.times, request, sender, answer);
     }
     if (!status) {
       status = std::unexpected(sender.with_label(std::move(status).error()));

@@ -123,6 +123,21 @@ Status RequestSender::send(const HashRequest& request) {
   return process_.send(driver::Go{});
 }
 
+bool RequestSender::note(const Bytes& protections) const {
+  const auto is_known = [](std::uint8_t one) {
+    return one < kProtections || one == driver::kNotOpened;
+  };
+  if (protections.size() != files_.size() || !std::ranges::all_of(protections, is_known)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (protections[i] != driver::kNotOpened) {
+      files_[i]->note(Protection{protections[i]});
+    }
+  }
+  return true;
+}
+
 Error RequestSender::with_label(Error error) const {
   std::size_t number = files_.size();
   const char* const end = error.where.data() + error.where.size();

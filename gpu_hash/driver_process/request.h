@@ -26,6 +26,9 @@ class RequestSender {
   // Sends all messages from Call to Go. Errors: invalid-parameter for device memory;
   // limit-exceeded; file-unreadable; those of DriverProcess::send().
   [[nodiscard]] Status send(const HashRequest& request);
+  // Tells the files what kept writers away while the process read them, as Done says. Returns false
+  // when that is not one known value for each file.
+  [[nodiscard]] bool note(const Bytes& protections) const;
   // Returns `error` with the label of the file that it is about.
   [[nodiscard]] Error with_label(Error error) const;
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -96,6 +97,15 @@ class Arriving {
     }
   }
   [[nodiscard]] bool is_whole() const { return !open_; }
+  [[nodiscard]] driver::Done done() const {
+    driver::Done done;
+    for (const auto& file : files_) {
+      const std::optional<Protection> protection = file->protection();
+      done.protections.push_back(protection ? static_cast<std::uint8_t>(*protection)
+                                            : driver::kNotOpened);
+    }
+    return done;
+  }
 
  private:
   void add(const driver::Piece& piece, Region& region) const {
@@ -258,7 +268,7 @@ class Server {
     if (!message.digests.empty()) {
       send(message);
     }
-    return driver::Done{};
+    return call.done();
   }
 
   // Called by threads of the engine, one at a time.

@@ -79,6 +79,8 @@ auto members([[maybe_unused]] T& m) {
     return std::tie(m.bytes);
   } else if constexpr (Is<T, Digests>) {
     return std::tie(m.digests);
+  } else if constexpr (Is<T, Done>) {
+    return std::tie(m.protections);
   } else if constexpr (Is<T, Failed>) {
     return std::tie(m.problem);
   } else {

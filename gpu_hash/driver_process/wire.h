@@ -130,7 +130,11 @@ struct Digests {
   std::vector<Digest> digests;
 };
 // All digests were sent.
-struct Done {};
+struct Done {
+  // By file of the call: its Protection (schemas/core/read_protection.h) as a number, or kNotOpened.
+  Bytes protections;
+};
+inline constexpr std::uint8_t kNotOpened = 255;
 // Answers List, Open, Bench or Go when the work failed.
 struct Failed {
   Problem problem;

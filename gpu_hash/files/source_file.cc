@@ -290,6 +290,11 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   return opened;
 }
 
+void SourceFile::note(Protection protection) const {
+  const std::scoped_lock lock(mutex_);
+  protection_ = std::min(protection, protection_.value_or(protection));
+}
+
 std::optional<Protection> SourceFile::protection() const {
   const std::scoped_lock lock(mutex_);
   return protection_;

@@ -55,6 +55,16 @@ class DriverTestCase(harness.TestCase):
 
 
 class Pocl(DriverTestCase):
+    def test_what_kept_writers_away_is_what_the_process_saw(self):
+        (self.dir / "model" / "notes.bin").write_bytes(bytes(100_000))
+        by_device, by_cpu = (self.assay("hash", "model", "--device", device, "-o", "json").json()
+                             for device in ("opencl:0", "cpu"))
+        self.assertEqual(by_device["read_protection"], by_cpu["read_protection"])
+        # A writer is in the way of the process that reads.
+        with open(self.dir / "model" / "notes.bin", "r+b"):
+            seen = self.assay("hash", "model", "--device", "opencl:0", "-o", "json").json()
+        self.assertEqual(seen["read_protection"]["weakest"], "none")
+
     def test_pocl_that_ends_the_process(self):
         env = {"POCL_CACHE_DIR": ""}
         self.fails_and_others_go_on("ended .signal 6., last words: .*Assertion", env)

@@ -101,6 +101,7 @@ TEST(ProcessEngine, AnswersThatDoNotFit_AreErrorsOfTheDevice) {
     EXPECT_NE(status.error().detail.find(words), std::string::npos) << status.error().detail;
   };
   expect({driver::Done{}}, "digests are missing");
+  expect({driver::Digests{{digest}}, driver::Done{{0}}}, "how it read the files");
   expect({driver::Digests{{digest, digest}}}, "other digests");
   expect({driver::Digests{}}, "other digests");
   expect({driver::Progress{11}}, "not asked");

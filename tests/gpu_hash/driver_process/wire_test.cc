@@ -36,7 +36,7 @@ std::vector<FromProcess> all_from() {
       Benched{{"A", "1", "", "", ""}, 1, "plain", {{"resident", 1, 2, "memory"}}, {1, 2}},
       Progress{1},
       Digests{{kDigest, Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data())}},
-      Done{},
+      Done{{0, 3, kNotOpened}},
       Failed{{"device-failed", "why", "0"}}};
 }
 
