@@ -91,8 +91,8 @@ void put_found(NodeModel::Hashed found, VerificationReport& report) {
   report.extra = std::move(found.extra);
   report.extra_count = found.extra_count;
   report.bytes = found.bytes;
-  report.read_protection = found.read_protection.empty() ? std::nullopt
-                                                         : std::optional(found.read_protection);
+  report.read_protection =
+      found.read_protection.empty() ? std::nullopt : std::optional(found.read_protection);
 }
 
 }  // namespace

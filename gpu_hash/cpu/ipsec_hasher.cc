@@ -140,7 +140,8 @@ class IpsecHasher final : public LeafHasher {
 }  // namespace
 
 // The library counts instructions for all of its ciphers (IMB_CPUFLAGS_*), and its self-test uses
-// them. It asks the processor alone; GCC's functions ask whether the system keeps the registers, too.
+// them. It asks the processor alone; GCC's functions ask whether the system keeps the registers,
+// too.
 ProcessorFeatures ipsec_features() {
   const Manager manager(alloc_mb_mgr(0));
   if (manager == nullptr) {

@@ -176,9 +176,8 @@ const std::vector<LeafVariant>& leaf_variants() {
 }
 
 std::unique_ptr<LeafHasher> make_leaf_hasher(LeafVariant variant, HashAlgorithm algorithm) {
-  return variant == LeafVariant::kOpenSsl
-             ? std::make_unique<OpenSslHasher>(algorithm)
-             : make_ipsec_hasher(variant, algorithm, ipsec_features());
+  return variant == LeafVariant::kOpenSsl ? std::make_unique<OpenSslHasher>(algorithm)
+                                          : make_ipsec_hasher(variant, algorithm, ipsec_features());
 }
 
 Status test_leaf_hasher(std::string_view name, HashAlgorithm algorithm, LeafHasher& hasher) {

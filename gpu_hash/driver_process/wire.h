@@ -131,7 +131,8 @@ struct Digests {
 };
 // All digests were sent.
 struct Done {
-  // By file of the call: its Protection (schemas/core/read_protection.h) as a number, or kNotOpened.
+  // By file of the call: its Protection (schemas/core/read_protection.h) as a number, or
+  // kNotOpened.
   Bytes protections;
 };
 inline constexpr std::uint8_t kNotOpened = 255;

@@ -2,18 +2,18 @@
 // Hides instructions of the processor from a program:
 //   ASSAY_HIDE=avx512,gfni LD_PRELOAD=.../libmasked_processor.so PROGRAM
 // The program and whatever it starts see a processor without them, at full speed: Linux makes CPUID
-// a trap (arch_prctl(2), ARCH_SET_CPUID), and the handler answers with bits left out. The loader has
-// looked before, so the C library alone still knows. Ends with 77, which tests read as skipped,
+// a trap (arch_prctl(2), ARCH_SET_CPUID), and the handler answers with bits left out. The loader
+// has looked before, so the C library alone still knows. Ends with 77, which tests read as skipped,
 // where processor or hypervisor cannot trap CPUID.
-#include <asm/prctl.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
-#include <unistd.h>
-
 #include <cpuid.h>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <asm/prctl.h>
+#include <ucontext.h>
 
 namespace {
 
@@ -84,7 +84,7 @@ __attribute__((constructor)) void begin(int, char**, char** environment) {
       hide(*environment + sizeof kName - 1);
     }
   }
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = answer;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   if (sigaction(SIGSEGV, &action, nullptr) != 0 || !set_cpuid(0)) {

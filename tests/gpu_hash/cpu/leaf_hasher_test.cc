@@ -168,12 +168,11 @@ class EveryVariant : public testing::TestWithParam<LeafVariant> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(kVariants),
-                         [](const auto& test) {
-                           std::string text(name(test.param));
-                           std::erase(text, '-');
-                           return text;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(kVariants), [](const auto& test) {
+  std::string text(name(test.param));
+  std::erase(text, '-');
+  return text;
+});
 
 TEST_P(EveryVariant, Info_SaysWhichVariantRan) {
   const std::string driver = engine(1)->info().driver;
