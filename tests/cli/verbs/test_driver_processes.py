@@ -203,8 +203,10 @@ class DyingDevice(DriverTestCase):
         plan = "clEnqueueNDRangeKernel:20:CL_OUT_OF_RESOURCES:"
         self.fails_and_others_go_on(r"opencl:0 .*ended .signal 6., last words: driver: assertion",
                                     {"FAULT_LAYER_PLAN": plan + "dies"})  # fmt: skip
-        self.fails_and_others_go_on("opencl:0 .*said nothing for 20 s", {"FAULT_LAYER_PLAN": plan + "hangs"},
-                                    "--device-timeout", 20)  # fmt: skip
+        got = self.assay("hash", "model", "--device", "opencl:0", "--device-timeout", 20, "--fallback", "cpu",
+                         "-o", "json", env={"FAULT_LAYER_PLAN": plan + "hangs"}).json()  # fmt: skip
+        self.assertEqual((got["root"], got["device"]), (self.root, "cpu"))
+        self.assertRegex(got["fallback"]["error"]["detail"], "opencl:0 .*said nothing for 20 s .killed.")
 
     def test_the_self_test_names_it(self):
         result = self.assay("device", "selftest", "-o", "json", code=harness.NO,
