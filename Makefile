@@ -28,7 +28,7 @@ build/%/.configured-tests: CMakePresets.json
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: ## install what is missing, build the programs, show the whole path (MODEL=DIR: with your model)
