@@ -49,8 +49,9 @@ Status add(const Mapping& mapping, const std::string& measurement, const Digests
   }
   std::vector<std::string> list;
   for (const HashEntry& digest : digests) {
-    if (digest.algorithm == kSha384) {
-      list.push_back(hex_encode(digest.value));
+    std::string value = hex_encode(digest.value);
+    if (digest.algorithm == kSha384 && std::ranges::find(list, value) == list.end()) {
+      list.push_back(std::move(value));
     }
   }
   const auto is_whole = [&](const std::string& value) { return value.size() == 2 * mapping.bytes; };

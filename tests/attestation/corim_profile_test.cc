@@ -46,9 +46,10 @@ std::string read(const Bytes& document) {
 
 std::string digest(std::uint8_t byte) { return "82075830" + hex_encode(sha384_of(byte)); }
 
-// {1: {-83: 60020([6, [SHA-256, SHA-384, SHA-384]])}}
-std::string member_of_three() {
-  return "a101a13852d9ea7482068382015820" + hex_encode(Bytes(32, 5)) + digest(1) + digest(2);
+// {1: {-83: 60020([6, [SHA-256, SHA-384, SHA-384, the first of these again]])}}
+std::string members() {
+  return "a101a13852d9ea7482068482015820" + hex_encode(Bytes(32, 5)) + digest(1) + digest(2) +
+         digest(1);
 }
 
 // One of Intel's samples for a profile of Veraison, in a CoRIM.
@@ -60,7 +61,7 @@ std::string read_published(const std::string& name) {
 }
 
 TEST(IntelProfile, DocumentsOfItsShape_AreTaken) {
-  const auto td = read_reference_document(make_corim(sample("TDX", member_of_three())));
+  const auto td = read_reference_document(make_corim(sample("TDX", members())));
   ASSERT_EQ(test::code_of(td), "ok") << td.error().detail;
   const DocumentTag& tag = td->tags.front();
   EXPECT_EQ(tag.sets[0].name,
@@ -69,7 +70,7 @@ TEST(IntelProfile, DocumentsOfItsShape_AreTaken) {
   EXPECT_EQ(tag.sets[0].values.at("mrtd"), both);
   EXPECT_EQ(tag.sets[0].values.size(), 1U);
   // The same digest of the TDX module is MRSEAM.
-  const auto seam = read_reference_document(make_corim(sample("TDX SEAM", member_of_three())));
+  const auto seam = read_reference_document(make_corim(sample("TDX SEAM", members())));
   ASSERT_EQ(test::code_of(seam), "ok") << seam.error().detail;
   EXPECT_EQ(seam->evidence_type, "tdx");
   EXPECT_EQ(seam->tags.front().sets[0].values.at("mrseam"), both);
@@ -84,7 +85,7 @@ TEST(IntelProfile, WhatIsNotCompared_IsRefusedByName) {
   };
   const std::string unmapped =
       "reference-unmapped: evidence is not compared with these members of a measurement: ";
-  EXPECT_EQ(refused("a2" + member_of_three().substr(6) + "3848d9ea6a820206"),
+  EXPECT_EQ(refused("a2" + members().substr(6) + "3848d9ea6a820206"),
             unmapped + "tee.isvsvn (mval -73)");
   EXPECT_EQ(refused("a13853" + digest(1)), unmapped + "tee.mrsigner (mval -84)");
   EXPECT_EQ(refused("a13855d9ea6a82020b"), unmapped + "tee.tcb-eval-num (mval -86)");
@@ -112,7 +113,7 @@ TEST(IntelProfile, PublishedSamples_AreRefusedByName) {
 
 TEST(IntelProfile, OtherProfiles_AreRefusedByName) {
   const auto with_profile = [](const std::string& hex) {
-    CorimSpec spec = sample("TDX", member_of_three());
+    CorimSpec spec = sample("TDX", members());
     spec.profile = from_hex(hex);
     return read(make_corim(spec));
   };
@@ -132,7 +133,7 @@ TEST(IntelProfile, OtherProfiles_AreRefusedByName) {
 
 TEST(IntelProfile, ClassIds_AreShownAndMustBeReadable) {
   const auto with_class = [](const std::string& hex) {
-    CorimSpec spec = sample("TDX", member_of_three());
+    CorimSpec spec = sample("TDX", members());
     spec.environment = environment("TDX", hex);
     const auto document = read_reference_document(make_corim(spec));
     return document ? document->tags.front().sets[0].name : test::code_of(document);
@@ -151,7 +152,7 @@ TEST(IntelProfile, ClassIds_AreShownAndMustBeReadable) {
 
 TEST(IntelProfile, IdsWithSpaces_LookLikeOneIdAlone) {
   const auto with_id = [](const std::string& id) {
-    CorimSpec spec = sample("TDX", member_of_three());
+    CorimSpec spec = sample("TDX", members());
     spec.tag_id = id;
     return read(make_corim(spec)).substr(0, 15);
   };
