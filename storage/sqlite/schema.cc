@@ -178,9 +178,10 @@ Status drop_statistics(Connection& connection) {
 
 Result<bool> SchemaInUse::check(Connection& connection, bool again) {
   if (foreign_) {
+    ASSAY_TRY(check_schema(connection));  // names what is foreign
     return fail(ErrorCode::kDataLoss,
-                "the schema of the database was changed while it is in use: stop the service, and "
-                "see docs/recovery.md");
+                "the schema of the database was changed and changed back while it is in use: stop "
+                "the service, and start it again; see docs/recovery.md");
   }
   std::int64_t version = 0;
   {

@@ -32,7 +32,8 @@ class SchemaInUse {
   // Checks that `connection`, which must be in a transaction, has the schema of this service. Runs
   // check_schema() when SQLite's version of the schema is another one than before, as after a
   // VACUUM, or when `again` is set, and then returns true. Errors: data-loss when the schema
-  // differs, and from then on at each call: nobody knows what a connection still has in memory.
+  // differs, and from then on at each call, whether it still differs or not: nobody knows what a
+  // connection has in memory.
   [[nodiscard]] Result<bool> check(Connection& connection, bool again = false);
 
  private:

@@ -124,9 +124,12 @@ class Maintenance(unittest.TestCase):
     def test_name_that_is_no_text_is_said_in_utf_8_in_both_places(self):
         with harness.Service() as service:
             service.stop()
+            name = b"my\xff\x1b"
+            sql = b'CREATE INDEX "' + name + b'" ON jobs (result)'
             self.by_hand(service, "CREATE INDEX theirs ON jobs (result);"
                          "PRAGMA writable_schema=ON; UPDATE sqlite_schema "
-                         "SET name = CAST(x'6d79ff1b' AS TEXT) WHERE name = 'theirs'")
+                         f"SET name = CAST(x'{name.hex()}' AS TEXT), "
+                         f"sql = CAST(x'{sql.hex()}' AS TEXT) WHERE name = 'theirs'")
             self.assertIn("index my\\xff\\x1b", self.refused_start(service))
 
     def test_marks_of_the_file_that_were_changed_are_refused_with_the_way_out(self):

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include <gtest/gtest.h>
+#include <openssl/ec.h>
 #include <openssl/evp.h>
 
 #include "schemas/heartbeat.h"
@@ -101,13 +102,15 @@ Json matching(const std::string& pattern, std::size_t times) {
   return policy_of(std::move(require));
 }
 
-// As many conditions as there may be, as deep as they may lie.
+// Nearly as many conditions as there may be, nearly as deep as JSON may be.
 Json deep() {
+  constexpr int kChains = 42;
+  constexpr int kLevels = 24;
   Json require = Json::array();
-  for (int chain = 0; chain < 32; ++chain) {
+  for (int chain = 0; chain < kChains; ++chain) {
     const std::string name = "c" + std::to_string(chain) + "-";
     Json inner = {{"id", name + "0"}, {"manifest", Json::object()}};
-    for (int level = 1; level < 32; ++level) {
+    for (int level = 1; level < kLevels; ++level) {
       inner = {{"id", name + std::to_string(level)}, {"all", Json::array({inner})}};
     }
     require.push_back(std::move(inner));
@@ -115,13 +118,12 @@ Json deep() {
   return policy_of(std::move(require));
 }
 
-// Tests with lists of values, up to the length of the body.
-Json values(const Json& value) {
+// Tests with as many values as they may have, up to the length of the body.
+Json values(const Json& value, std::size_t tests) {
+  const Json test = {{"pointer", "/a"}, {"op", "in"}, {"value", std::vector<Json>(256, value)}};
   Json require = Json::array();
-  for (std::size_t i = 0; i < 800; ++i) {
-    require.push_back(statement(
-        i, Json::array(
-               {{{"pointer", "/a"}, {"op", "in"}, {"value", std::vector<Json>(256, value)}}})));
+  for (std::size_t i = 0; i < 256; ++i) {
+    require.push_back(statement(i, std::vector<Json>(tests, test)));
   }
   return policy_of(std::move(require));
 }
@@ -159,7 +161,8 @@ std::vector<Worst> policies() {
   add("ranges of Unicode", matching("(?i)" + repeated("[\\x{80}-\\x{10FFFF}]", 50), 512));
   add("1024 short patterns", matching("sha256:[0-9a-f]{64}", 1008));
   add("deep conditions", deep());
-  add("lists of numbers", values(1));
+  add("lists of numbers", values(1, 7));
+  add("lists of texts", values("a", 3));
   return list;
 }
 
@@ -173,7 +176,7 @@ std::vector<Worst> others() {
   }
   const std::string deep_workload =
       Json{{"point", "create"},
-           {"workload", {{"namespace", "a"}, {"x", std::string(200'000, 'x')}}}}
+           {"workload", {{"namespace", std::string(200'000, 'x')}}}}
           .dump();
   return {
       {"policy in an envelope that nobody trusts", "/v1/policies", "policy-author",
@@ -209,7 +212,8 @@ class WorstDocuments : public test::ApiTest {
       }
       EXPECT_EQ(admission, Exchange::Admission::kAdmitted) << worst.name;
       exchange->received();
-      status = exchange->handle(to_bytes(worst.body)).status;
+      const auto rr = exchange->handle(to_bytes(worst.body));
+      status = rr.status; if (status==400) std::printf("%s\n", rr.body.substr(0, 200).c_str());
     });
     return {status, took};
   }
@@ -222,7 +226,7 @@ TEST_F(WorstDocuments, CostATenthOfASecondAtMost) {
   for (const Worst& worst : all) {
     const auto [status, took] = post(worst);
     RecordProperty(worst.name, std::to_string(took));
-    std::printf("%7.1f ms  %d  %s\n", took, status, worst.name.c_str());
+    std::printf("%7.1f ms (of %.0f)  %d  %s\n", took, most, status, worst.name.c_str());
     EXPECT_LE(took, most) << worst.name;
     EXPECT_NE(status, 500) << worst.name;
   }
