@@ -175,9 +175,7 @@ std::vector<Worst> others() {
     question["hypothesis"]["activate"].push_back(policy);
   }
   const std::string deep_workload =
-      Json{{"point", "create"},
-           {"workload", {{"namespace", std::string(200'000, 'x')}}}}
-          .dump();
+      Json{{"point", "create"}, {"workload", {{"namespace", std::string(200'000, 'x')}}}}.dump();
   return {
       {"policy in an envelope that nobody trusts", "/v1/policies", "policy-author",
        envelope_of(kPolicyPayloadType, matching("(.{0,999}N)", 1008).dump())},
@@ -213,7 +211,10 @@ class WorstDocuments : public test::ApiTest {
       EXPECT_EQ(admission, Exchange::Admission::kAdmitted) << worst.name;
       exchange->received();
       const auto rr = exchange->handle(to_bytes(worst.body));
-      status = rr.status; if (status==400) std::printf("%s\n", rr.body.substr(0, 200).c_str());
+      status = rr.status;
+      if (status == 400) {
+        std::printf("%s\n", rr.body.substr(0, 200).c_str());
+      }
     });
     return {status, took};
   }
