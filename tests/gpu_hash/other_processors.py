@@ -5,7 +5,7 @@
 other_processors.py BIN GPU_HASH_TESTS MASK PROCESSOR [--all]
 
 PROCESSOR is a model that qemu-x86_64 emulates (Nehalem, Westmere, Haswell), or instructions that
-MASK (tests/support/masked_processor.cc) hides from this machine's own: "without:avx512,gfni".
+MASK (tests/gpu_hash/cpu/masked_processor.cc) hides from this machine's own: "without:avx512,gfni".
 `assay hash`, `manifest create` and `device list` run there, then tests of GPU_HASH_TESTS: those of
 the CPU engine, or all with --all. Exits with 77 where the machine can do neither.
 """
