@@ -118,16 +118,6 @@ Json deep() {
   return policy_of(std::move(require));
 }
 
-// Tests with as many values as they may have, up to the length of the body.
-Json values(const Json& value, std::size_t tests) {
-  const Json test = {{"pointer", "/a"}, {"op", "in"}, {"value", std::vector<Json>(256, value)}};
-  Json require = Json::array();
-  for (std::size_t i = 0; i < 256; ++i) {
-    require.push_back(statement(i, std::vector<Json>(tests, test)));
-  }
-  return policy_of(std::move(require));
-}
-
 std::string envelope_of(std::string_view type, const std::string& payload) {
   return Json{{"payloadType", type},
               {"payload", base64_encode(as_bytes(payload))},
