@@ -34,7 +34,8 @@ constexpr std::array<std::string_view, 9> kTcbStatuses = {"UpToDate",
 
 class Linter {
  public:
-  explicit Linter(std::vector<Finding>& findings) : findings_(findings) {}
+  Linter(std::vector<Finding>& findings, Comparisons& comparisons)
+      : findings_(findings), comparisons_(comparisons) {}
 
   void whole(const PolicyDocument& policy);
   void condition(const Condition& condition, int depth, LintPlace place);
@@ -64,6 +65,7 @@ class Linter {
   void request(const RequestCondition& request);
 
   std::vector<Finding>& findings_;
+  Comparisons& comparisons_;
   std::string id_;
   std::string where_;
   bool asks_for_step_ = false;
@@ -170,7 +172,7 @@ void Linter::statement(const StatementCondition& statement, const LintPlace& pla
     warn("cannot pass: only lifecycle statements have a stage");
   }
   signers(statement.signers);
-  lint_tests(statement, place, findings_);
+  lint_tests(statement, place, findings_, comparisons_);
   const auto& listed = statement.signers.identities;
   const auto& considered = statement.considered;
   if (!considered.empty() && !listed.empty() &&
@@ -474,7 +476,8 @@ std::string_view name(Finding::Level level) {
 
 std::vector<Finding> lint(const PolicyDocument& document, const ReferenceSets& sets) {
   std::vector<Finding> findings;
-  Linter linter(findings);
+  Comparisons comparisons;
+  Linter linter(findings, comparisons);
   const ActivePolicy resolved =
       with_sets(StatementId(sha256({})), document, sets);  // its id is not looked at
   const PolicyDocument& policy = resolved.document;
@@ -483,7 +486,7 @@ std::vector<Finding> lint(const PolicyDocument& document, const ReferenceSets& s
   for (std::size_t i = 0; i < policy.require.size(); ++i) {
     linter.condition(policy.require[i], 1, {{}, "/require/" + std::to_string(i), false});
   }
-  lint_logic(policy, findings);
+  lint_logic(policy, findings, comparisons);
   raise_contradictions(findings);
   return findings;
 }

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "policy/conditions.h"
-#include "policy/lint_tests.h"
 
 namespace assay::policy {
 namespace {
@@ -46,16 +45,16 @@ bool disjoint(const std::vector<T>& a, const std::vector<T>& b) {
   });
 }
 
-bool exclude(const ParametersCondition& a, const ParametersCondition& b) {
+bool exclude(const ParametersCondition& a, const ParametersCondition& b, Comparisons&) {
   return disjoint(a.hash, b.hash) || disjoint(a.chunk_size, b.chunk_size) ||
          (a.objects && b.objects && *a.objects != *b.objects);
 }
 
-bool exclude(const NodeCondition& a, const NodeCondition& b) {
+bool exclude(const NodeCondition& a, const NodeCondition& b, Comparisons&) {
   return disjoint(a.tcb_status, b.tcb_status);
 }
 
-bool exclude(const WindowCondition& a, const WindowCondition& b) {
+bool exclude(const WindowCondition& a, const WindowCondition& b, Comparisons&) {
   const TimeWindow& one = a.window;
   const TimeWindow& other = b.window;
   bool listed_one = false;
@@ -75,21 +74,21 @@ bool exclude(const WindowCondition& a, const WindowCondition& b) {
 }
 
 // A statement that one condition needs is judged by the other, too.
-bool exclude(const StatementCondition& a, const StatementCondition& b) {
+bool exclude(const StatementCondition& a, const StatementCondition& b, Comparisons& comparisons) {
   if (a.predicate_type != b.predicate_type || a.stage != b.stage || a.considered != b.considered) {
     return false;
   }
   const bool shared = a.quantifier == Quantifier::kEvery || b.quantifier == Quantifier::kEvery ||
                       (a.quantifier == Quantifier::kLatest && b.quantifier == Quantifier::kLatest);
-  return shared && exclude_each_other(a.where, b.where);
+  return shared && exclude_each_other(a.where, b.where, comparisons);
 }
 
-bool exclude(const Condition& a, const Condition& b) {
+bool exclude(const Condition& a, const Condition& b, Comparisons& comparisons) {
   return std::visit(
-      [](const auto& one, const auto& other) {
+      [&comparisons](const auto& one, const auto& other) {
         if constexpr (std::is_same_v<decltype(one), decltype(other)> &&
-                      requires { exclude(one, other); }) {
-          return exclude(one, other);
+                      requires { exclude(one, other, comparisons); }) {
+          return exclude(one, other, comparisons);
         } else {
           return false;
         }
@@ -99,7 +98,8 @@ bool exclude(const Condition& a, const Condition& b) {
 
 class Logic {
  public:
-  explicit Logic(std::vector<Finding>& findings) : findings_(findings) {
+  Logic(std::vector<Finding>& findings, Comparisons& comparisons)
+      : findings_(findings), comparisons_(comparisons) {
     for (const Finding& finding : findings) {
       if (finding.code == kNeverPasses) {
         // Of a lineage the member is named that never passes.
@@ -120,7 +120,7 @@ class Logic {
     const std::size_t compared = std::min(parts.size(), kMaxCompared);
     for (std::size_t i = 0; i < compared; ++i) {
       for (std::size_t k = i + 1; k < compared; ++k) {
-        if (exclude(*parts[i].condition, *parts[k].condition)) {
+        if (exclude(*parts[i].condition, *parts[k].condition, comparisons_)) {
           add(parts[k], kContradiction,
               "cannot pass beside " + parts[i].condition->id + ": they exclude each other");
           never = true;
@@ -228,12 +228,21 @@ class Logic {
     }
   }
 
+  // Of each condition once: it may lie in as many lists as there are levels.
+  std::string_view shape(const Condition& condition) {
+    std::string& known = shapes_[&condition];
+    if (known.empty()) {
+      known = shape_of(condition);
+    }
+    return known;
+  }
+
   // A condition beside its own `not`.
   bool opposites(const std::vector<Part>& parts, const std::string& what) {
-    std::map<std::string, const Part*> plain;
+    std::map<std::string_view, const Part*> plain;
     for (const Part& part : parts) {
       if (parts_of(*part.condition) == nullptr) {
-        plain.emplace(shape_of(*part.condition), &part);
+        plain.emplace(shape(*part.condition), &part);
       }
     }
     bool found = false;
@@ -243,7 +252,7 @@ class Logic {
           parts_of(negation->of.front()) != nullptr) {
         continue;
       }
-      const auto same = plain.find(shape_of(negation->of.front()));
+      const auto same = plain.find(shape(negation->of.front()));
       if (same != plain.end()) {
         add(part, kContradiction,
             what + " beside " + same->second->condition->id + ", of which this is the not");
@@ -264,14 +273,17 @@ class Logic {
   }
 
   std::vector<Finding>& findings_;
+  Comparisons& comparisons_;
+  std::map<const Condition*, std::string> shapes_;
   std::set<std::string> never_;
   std::set<std::string> always_;
 };
 
 }  // namespace
 
-void lint_logic(const PolicyDocument& policy, std::vector<Finding>& findings) {
-  Logic logic(findings);
+void lint_logic(const PolicyDocument& policy, std::vector<Finding>& findings,
+                Comparisons& comparisons) {
+  Logic logic(findings, comparisons);
   logic.conjunction(policy.require, "/require");
   bool always = !policy.require.empty();
   for (std::size_t i = 0; i < policy.require.size(); ++i) {

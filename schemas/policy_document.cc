@@ -19,6 +19,10 @@ namespace {
 constexpr std::size_t kMaxLevels = 32;
 constexpr std::size_t kMaxConditions = 1024;
 constexpr std::size_t kMaxPatterns = 1024;
+// Of a policy. Its values are copied some times before it is in force, which takes longer than to
+// read them.
+constexpr std::size_t kMaxPolicyMemory = 4U << 20;
+constexpr JsonLimits kPolicyLimits{.max_bytes = 1U << 20, .max_memory = kMaxPolicyMemory};
 
 template <typename E, std::size_t N>
 using Names = std::array<std::pair<E, std::string_view>, N>;
@@ -496,7 +500,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
 }
 
 Result<PolicyDocument> parse_policy(ByteView payload, PatternBudget& budget) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload, JsonLimits{1U << 20}));
+  ASSAY_ASSIGN(const Json json, parse_json(payload, kPolicyLimits));
   ASSAY_TRY(validate("policy", json));
   PolicyDocument policy;
   policy.name = members::text(json, "name");

@@ -173,6 +173,28 @@ TEST(LintLogic, DisjointRangesInTwoConditions_AreAContradiction) {
       Codes{});
 }
 
+// Findings are advice: what nobody signed yet must not cost seconds.
+TEST(LintLogic, ComparisonsInAllOfAPolicy_AreBounded) {
+  std::vector<Json> values(1023, 1);
+  values.push_back(2);
+  const auto beside = [&](std::size_t number) {
+    std::vector<Condition> conditions;
+    for (std::size_t i = 0; i < number; ++i) {
+      StatementCondition statement = stage_condition("evaluate");
+      statement.where.assign(16,
+                             {.pointer = "/metrics/n/value", .op = Comparison::kEqual, .value = 2});
+      statement.where[0].op = Comparison::kIn;
+      statement.where[0].value = values;
+      conditions.push_back(condition("c" + std::to_string(i), statement));
+    }
+    conditions.push_back(accuracy("low", Comparison::kLess, 0.5));
+    conditions.push_back(accuracy("high", Comparison::kGreaterEqual, 0.5));
+    return codes_of(std::move(conditions));
+  };
+  EXPECT_EQ(beside(1), Codes{"contradiction /require/3"});
+  EXPECT_EQ(beside(60), Codes{}) << "the comparisons are used up";
+}
+
 TEST(LintLogic, ParametersNodesAndWindowsWithNothingInCommon_AreContradictions) {
   const Codes excluded = {"contradiction /require/2"};
   EXPECT_EQ(codes_of({condition("a", ParametersCondition{{"sha256"}, {}}),

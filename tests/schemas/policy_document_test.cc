@@ -242,6 +242,21 @@ TEST(Policy, Patterns_EndAt1024) {
   EXPECT_EQ(code_of(with_patterns(1008, 17)), "policy-invalid");
 }
 
+TEST(Policy, Values_AreTakenUpToTheirMemoryAndNotBeyond) {
+  const auto with_values = [&](std::size_t conditions) {
+    const Json test = {{"pointer", "/a"}, {"op", "in"}, {"value", std::vector<Json>(256, "a")}};
+    Json require = Json::array();
+    for (std::size_t i = 0; i < conditions; ++i) {
+      require.push_back({{"id", "s" + std::to_string(i)},
+                         {"statement", {{"predicate_type", "https://x.example/v1"}}}});
+      require.back()["statement"]["where"] = {test};
+    }
+    return parse_policy(bytes_of(with("/require", require)));
+  };
+  EXPECT_TRUE(with_values(120));
+  EXPECT_EQ(code_of(with_values(240)), "limit-exceeded");
+}
+
 TEST(Policy, TooManyBytes_AreRefusedUnread) {
   std::string text = sample().dump();
   text.insert(1, std::string(1U << 20, ' '));
