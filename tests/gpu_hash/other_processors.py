@@ -29,11 +29,11 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def environment_and_prefix(mask, processor):
+def environment_and_prefix(assay, mask, processor):
     """What makes a command run on `processor`."""
     if processor.startswith("without:"):
         hidden = {"ASSAY_HIDE": processor.removeprefix("without:"), "LD_PRELOAD": mask}
-        probe = subprocess.run(["true"], env={**os.environ, **hidden}, capture_output=True, text=True)
+        probe = subprocess.run([assay, "--version"], env={**os.environ, **hidden}, capture_output=True, text=True)
         if probe.returncode == SKIPPED:
             skip(probe.stderr.strip())
         return hidden, []
@@ -70,10 +70,11 @@ def check_programs(assay, environment, prefix, work):
 
 def main():
     binaries, tests, mask, processor = sys.argv[1:5]
-    environment, prefix = environment_and_prefix(mask, processor)
+    assay = pathlib.Path(binaries) / "assay"
+    environment, prefix = environment_and_prefix(assay, mask, processor)
     with tempfile.TemporaryDirectory() as work:
         environment["HOME"] = work
-        check_programs(pathlib.Path(binaries) / "assay", environment, prefix, pathlib.Path(work))
+        check_programs(assay, environment, prefix, pathlib.Path(work))
         some = [] if "--all" in sys.argv[5:] else [f"--gtest_filter={QUICK}"]
         output = run(prefix + [tests, *some], environment)
         print(*[line for line in output.splitlines() if "tests ran" in line or "PASSED" in line], sep="\n")
