@@ -32,7 +32,7 @@ def skip(why):
 def environment_and_prefix(assay, mask, processor):
     """What makes a command run on `processor`."""
     if processor.startswith("without:"):
-        hidden = {"ASSAY_HIDE": processor.removeprefix("without:"), "LD_PRELOAD": mask}
+        hidden = {"HIDE_INSTRUCTIONS": processor.removeprefix("without:"), "LD_PRELOAD": mask}
         probe = subprocess.run([assay, "--version"], env={**os.environ, **hidden}, capture_output=True, text=True)
         if probe.returncode == SKIPPED:
             skip(probe.stderr.strip())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hides instructions of the processor from a program:
-//   ASSAY_HIDE=avx512,gfni LD_PRELOAD=.../libmasked_processor.so PROGRAM
+//   HIDE_INSTRUCTIONS=avx512,gfni LD_PRELOAD=.../libmasked_processor.so PROGRAM
 // The program and what it starts, where they are ours or our tests, see a processor without them,
 // at full speed: Linux makes CPUID a trap (arch_prctl(2), ARCH_SET_CPUID), and the handler answers
 // with bits left out. The loader has looked before, so the C library alone still knows. Ends with
@@ -30,7 +30,7 @@ constexpr Mask kMasks[] = {
     {"gfni", 0, 1U << 8, 0},
     {"sha", 1U << 29, 0, 0},
 };
-Mask hidden{};  // all that ASSAY_HIDE names
+Mask hidden{};  // all that HIDE_INSTRUCTIONS names
 
 bool set_cpuid(unsigned long allowed) {
   return syscall(SYS_arch_prctl, ARCH_SET_CPUID, allowed) == 0;
@@ -79,7 +79,8 @@ void hide(const char* names) {
 bool is_ours(const char* path) {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash != nullptr ? slash + 1 : path;
-  return std::strncmp(name, "assay", 5) == 0 || std::strstr(name, "test") != nullptr;
+  return std::strncmp(name, "assay", 5) == 0 || std::strstr(name, "test") != nullptr ||
+         std::strcmp(path, "/proc/self/exe") == 0;
 }
 
 // Before any other library looks, the C library included (the linker marks this one with
@@ -88,7 +89,7 @@ __attribute__((constructor)) void begin(int, char** arguments, char** environmen
   if (!is_ours(arguments[0])) {
     return;
   }
-  constexpr char kName[] = "ASSAY_HIDE=";
+  constexpr char kName[] = "HIDE_INSTRUCTIONS=";
   for (; *environment != nullptr; ++environment) {
     if (std::strncmp(*environment, kName, sizeof kName - 1) == 0) {
       hide(*environment + sizeof kName - 1);
