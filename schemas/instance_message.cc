@@ -16,8 +16,8 @@ namespace {
 // A registration nests four deep: frame, tensors, tensor, parts, part.
 constexpr std::size_t kMaxDepth = 8;
 // By the measure of the parser (JsonLimits). A registration that fills its frame with parts takes
-// two thirds.
-constexpr std::size_t kMaxMemory = std::size_t{288} << 20;
+// four fifths.
+constexpr std::size_t kMaxMemory = std::size_t{240} << 20;
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
                                 InstanceState::kViolated, InstanceState::kUnknown};
 constexpr std::array kFindingKinds = {

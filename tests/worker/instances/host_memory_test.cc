@@ -78,9 +78,7 @@ std::string of_nothing() {
 
 // A frame that is longer than the buffer of the socket: waits for its reader, also at the end, so
 // that a small frame fits behind it.
-void send_whole(int socket, const std::string& frame) {
-  const Bytes whole = frame_of(as_bytes(frame));
-  ByteView rest = whole;
+void send_whole(int socket, ByteView rest) {
   while (wait_for(socket, POLLOUT, Steady::now() + test::kPatience) && !rest.empty()) {
     const ssize_t sent = send_some(socket, rest, {});
     if (sent <= 0) {
@@ -97,8 +95,9 @@ struct Outcome {
 
 // Lets so many pods register with `frame`, and with a descriptor of `size` bytes for its piece. All
 // of them stay until the end.
-Outcome register_all(int pods, const std::string& frame, std::size_t size) {
-  EXPECT_LE(frame.size(), kMaxOwnerFrame);
+Outcome register_all(int pods, const std::string& body, std::size_t size) {
+  EXPECT_LE(body.size(), kMaxOwnerFrame);
+  const Bytes frame = frame_of(as_bytes(body));  // before memory counts: senders have their own
   const FakeProc proc("");
   Agent agent({}, {{}, proc.path()});
   const Descriptor file = test::memory_file(size);
@@ -116,7 +115,7 @@ Outcome register_all(int pods, const std::string& frame, std::size_t size) {
     ++outcome.answers[owner.next_type()];
   }
   outcome.peak = memory("VmHWM") - before;
-  std::cout << frame.size() << " bytes each: " << (outcome.peak >> 20) << " MiB\n";
+  std::cout << body.size() << " bytes each: " << (outcome.peak >> 20) << " MiB\n";
   return outcome;
 }
 
