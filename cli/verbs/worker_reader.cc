@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
+  worker::end_first_without_memory();  // a protected process may no longer do that
   client::protect_process();
   ASSAY_TRY(worker::serve_reader(Descriptor(worker::kReaderSocket),
                                  {.build = context.version,

@@ -10,6 +10,7 @@ namespace assay::worker {
 namespace {
 
 constexpr int kTries = 3;
+constexpr const char* kShared = "*";  // in place of the uid of a pod
 
 }  // namespace
 
@@ -45,16 +46,35 @@ std::shared_ptr<Reader> Readers::make(const gpu_hash::EngineInfo& engine,
   return std::make_shared<Reader>(std::move(setup));
 }
 
-Result<std::shared_ptr<Reader>> Readers::reader_of(const gpu_hash::EngineInfo& engine) {
-  std::shared_ptr<Place> place;
-  {
-    const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Place>& known = places_[engine.id];
-    if (!known) {
-      known = std::make_shared<Place>();
+std::shared_ptr<Readers::Place> Readers::place_of(const std::string& device,
+                                                  const std::string& pod) {
+  std::vector<std::shared_ptr<Place>> over;  // go without the lock: they wait for their processes
+  const std::scoped_lock lock(mutex_);
+  std::size_t own = 0;  // other pods with a process of their own for this device
+  for (auto item = places_.begin(); item != places_.end();) {
+    Place& place = *item->second;
+    const std::scoped_lock place_lock(place.mutex);
+    const bool lives = (place.reader && place.reader->is_usable()) || item->second.use_count() > 1;
+    // A pause after failures is remembered for as long as it matters.
+    if (!lives && Steady::now() >= place.not_before + setup_.longest) {
+      over.push_back(std::move(item->second));
+      item = places_.erase(item);
+      continue;
     }
-    place = known;
+    const auto& [its_device, its_pod] = item->first;
+    own += lives && its_device == device && its_pod != kShared && its_pod != pod ? 1U : 0U;
+    ++item;
   }
+  std::shared_ptr<Place>& place = places_[{device, own < setup_.pods ? pod : kShared}];
+  if (!place) {
+    place = std::make_shared<Place>();
+  }
+  return place;
+}
+
+Result<std::shared_ptr<Reader>> Readers::reader_of(const gpu_hash::EngineInfo& engine,
+                                                   const std::string& pod) {
+  const std::shared_ptr<Place> place = place_of(engine.id, pod);
   std::shared_ptr<Reader> old;  // goes without the lock, which its last words need
   const std::scoped_lock lock(place->mutex);
   if (place->reader && place->reader->is_usable()) {
@@ -74,7 +94,7 @@ Result<std::unique_ptr<MemoryCheck>> Readers::start(std::shared_ptr<Owner> owner
                                                     const CheckOptions& options) {
   ASSAY_ASSIGN(const gpu_hash::Engine* const engine, engine_for(engine_, owner->registration()));
   for (int tries = 0; tries < kTries; ++tries) {
-    ASSAY_ASSIGN(std::shared_ptr<Reader> reader, reader_of(engine->info()));
+    ASSAY_ASSIGN(std::shared_ptr<Reader> reader, reader_of(engine->info(), owner->peer().pod));
     auto check = ReaderCheck::start(std::move(reader), owner, tensors, options);
     if (check) {
       const Reached& reached = (*check)->reached();

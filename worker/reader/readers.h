@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that read memory for the node agent: one for each device, started when a check
-// needs it.
+// The processes that read memory for the node agent: for each device one for each pod, started when
+// a check needs it. A pod that makes its process end does not end what reads the memory of others.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu_hash/engine.h"
@@ -29,6 +30,8 @@ struct ReadersSetup {
   std::vector<std::string> arguments{"worker", "reader"};
   std::string build{};
   ReaderTimes times{};
+  // So many pods at a time have a process of their own for a device. Further pods share one more.
+  std::size_t pods = 3;
   // After a process failed, the next one may start after `pause`, which doubles with each failure
   // up to `longest`. After a first failure, the next process may start at once.
   std::chrono::milliseconds pause{1'000};
@@ -55,7 +58,9 @@ class Readers final : public Checks {
                                                            const CheckOptions& options) override;
 
  private:
-  // What is known about the process of one device.
+  // Id of the device, and uid of the pod or kShared.
+  using Key = std::pair<std::string, std::string>;
+  // What is known about one process.
   struct Place {
     std::mutex mutex;  // guards what follows
     std::shared_ptr<Reader> reader;
@@ -65,14 +70,16 @@ class Readers final : public Checks {
     Steady::time_point not_before = Steady::time_point::min();
   };
 
-  [[nodiscard]] Result<std::shared_ptr<Reader>> reader_of(const gpu_hash::EngineInfo& engine);
+  [[nodiscard]] Result<std::shared_ptr<Reader>> reader_of(const gpu_hash::EngineInfo& engine,
+                                                          const std::string& pod);
+  [[nodiscard]] std::shared_ptr<Place> place_of(const std::string& device, const std::string& pod);
   [[nodiscard]] std::shared_ptr<Reader> make(const gpu_hash::EngineInfo& engine,
                                              const std::shared_ptr<Place>& place) const;
 
   gpu_hash::Engine& engine_;
   const ReadersSetup setup_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Place>> places_;  // by id of the device
+  std::map<Key, std::shared_ptr<Place>> places_;
 };
 
 }  // namespace assay::worker

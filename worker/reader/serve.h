@@ -17,6 +17,10 @@
 
 namespace assay::worker {
 
+// Where the kernel must end a process of this container for want of memory, it ends the calling one
+// first, and not the node agent. A no-op where the system does not allow it.
+void end_first_without_memory();
+
 // The number of the socket's descriptor in that process.
 inline constexpr int kReaderSocket = kFirstChildDescriptor;
 

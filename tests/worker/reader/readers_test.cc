@@ -242,6 +242,31 @@ TEST_F(ReadersTest, EachDeviceHasOneProcess_AndOnlyItsInstancesEndWithIt) {
   EXPECT_EQ(played.news.count(true), 1U);
 }
 
+// A pod whose memory ends the process that reads it ends nobody else's.
+TEST_F(ReadersTest, EachPodHasItsOwnProcess_AndThoseBeyondTheLimitShareOne) {
+  PlayedReaders played(engine(), kRight, "");
+  std::vector<std::shared_ptr<InstanceModel>> instances;
+  std::vector<pid_t> processes;
+  for (const char* pod : {"a", "a", "b", "c", "d", "e"}) {
+    const auto one = owner();
+    one->edit_peer().pod = pod;
+    instances.push_back(model(one, *played.readers));
+    ASSERT_TRUE(instances.back()->hash(2, {}));
+    processes.push_back(played.news.pid());
+  }
+  EXPECT_EQ(played.news.count(false), 4U);
+  EXPECT_EQ(processes[0], processes[1]);
+  EXPECT_EQ(processes[4], processes[5]);
+  ::kill(processes[2], SIGKILL);  // that of `b`
+  played.news.await_failure();
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    EXPECT_EQ(instances[i]->recheck(0).has_value(), i != 2) << i;
+  }
+  EXPECT_TRUE(instances[2]->hash(2, {}));
+  EXPECT_EQ(played.news.count(false), 5U);
+  EXPECT_EQ(played.news.count(true), 1U);
+}
+
 // Kernels are compiled for longer than a process may be silent, and it is not silent: on a busy
 // machine the next one would take as long, and so on for ever.
 TEST_F(ReadersTest, AProcessThatCompilesForLong_IsWaitedFor) {
