@@ -113,7 +113,7 @@ def check_registration(frame):
 
 def check_memory_file(fd, size):
     assert stat.S_ISREG(os.fstat(fd).st_mode) and os.fstat(fd).st_size == size
-    assert fcntl.fcntl(fd, 1034) & 0x6 == 0x6, "not sealed against shrinking and growing"
+    assert fcntl.fcntl(fd, 1034) & 0x16 == 0x16, "not sealed against shrinking, growing and holes"
     assert fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY, "not read only"
 
 

@@ -39,7 +39,8 @@ class Driver:
         """A fresh allocation at this place, with the bytes of the one before."""
         address = self.base + number * PIECE
         before = ctypes.string_at(address, PIECE)
-        fd = _memory.create(PIECE)
+        fd = os.memfd_create(_memory.NAME)
+        os.ftruncate(fd, PIECE)
         os.pwrite(fd, before, 0)
         assert self.libc.mmap(address, PIECE, 3, 0x11, fd, 0) == address
         self.handles[address], self.types[fd] = fd, types

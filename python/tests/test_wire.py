@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames and memory files; needs no PyTorch."""
+import ctypes
+import errno
 import json
 import mmap
 import os
@@ -66,7 +68,7 @@ def test_own_frames_are_bounded():
 
 def test_descriptors_travel_beside_the_first_byte():
     left, right = socket.socketpair()
-    fd = _memory.create(4096)
+    fd, _ = _memory.create(4096)
     _wire.send(left, {"type": "pieces", "x": "y" * 100000}, [fd])
     data, fds, _, _ = socket.recv_fds(right, 1, 10)
     assert len(data) == 1 and len(fds) == 1 and os.path.sameopenfile(fd, fds[0]) or os.fstat(fd) == os.fstat(fds[0])
@@ -91,7 +93,8 @@ def test_consecutive(numbers, runs):
 
 
 def test_memory_files_are_sealed():
-    fd = _memory.create(10000)
+    fd, mapping = _memory.create(10000)
+    mapping[:] = b"x" * 10000
     for size in (9999, 10001):
         with pytest.raises(PermissionError):
             os.ftruncate(fd, size)
@@ -100,6 +103,16 @@ def test_memory_files_are_sealed():
         os.write(again, b"x")
     with pytest.raises(OSError):
         mmap.mmap(again, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    libc = ctypes.CDLL(None, use_errno=True)
+    punch_hole = 0x2 | 0x1  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
+    assert libc.fallocate(fd, punch_hole, ctypes.c_long(0), ctypes.c_long(4096)) == -1
+    assert ctypes.get_errno() == errno.EPERM
+    with pytest.raises(PermissionError):
+        mapping.madvise(mmap.MADV_REMOVE)
+    with pytest.raises(PermissionError):
+        os.pwrite(fd, b"y", 0)
+    mapping[0] = ord("z")  # its owner goes on writing
+    assert os.pread(fd, 2, 0) == b"zx" and os.lseek(fd, 0, os.SEEK_HOLE) == 10000
     os.close(again)
     os.close(fd)
 

@@ -5,6 +5,7 @@ Written from that page, independently of the C++ codec. Tests register tensors w
 bytes, and answer what the node agent asks.
 """
 import array
+import ctypes
 import fcntl
 import json
 import mmap
@@ -13,7 +14,10 @@ import socket
 import struct
 import threading
 
-F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
+F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE = 1033, 2, 4, 16
+SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE
+KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
+PUNCH_HOLE = 2 | KEEP_SIZE
 MOST_DESCRIPTORS = 253
 WINDOW = 64 << 20
 HINTS = 4096  # bytes of the page
@@ -26,15 +30,36 @@ class Ended(Exception):
 
 
 class MemoryFile:
-    """Shared memory that nobody can cut short, mapped writable."""
+    """Shared memory that nobody can cut short or punch holes into, mapped writable.
 
-    def __init__(self, content, size=None, seals=F_SEAL_SHRINK | F_SEAL_GROW):
+    Behind `content` it has zeros, or with `sparse` holes.
+    """
+
+    def __init__(self, content, size=None, seals=SEALS, sparse=False):
         self.size = size or len(content)
         self.fd = os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, self.size)
-        fcntl.fcntl(self.fd, F_ADD_SEALS, seals)
         self.bytes = mmap.mmap(self.fd, self.size)
         self.bytes[: len(content)] = content
+        for at in range(len(content), 0 if sparse else self.size, mmap.PAGESIZE):
+            self.bytes[at] = 0
+        self.seal(seals)
+
+    def seal(self, seals=SEALS):
+        fcntl.fcntl(self.fd, F_ADD_SEALS, seals)
+
+    def punch(self):
+        """Gives all its pages back, so that whoever reads next gets new ones. Errors: OSError."""
+        self._allocate(PUNCH_HOLE, 0)
+
+    def reserve_behind_its_end(self):
+        """Pages that nobody can read, as many as the file has."""
+        self._allocate(KEEP_SIZE, -(-self.size // mmap.PAGESIZE) * mmap.PAGESIZE)
+
+    def _allocate(self, mode, at):
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.fallocate(self.fd, mode, ctypes.c_long(at), ctypes.c_long(self.size)) != 0:
+            raise OSError(ctypes.get_errno(), "fallocate")
 
     def close(self):
         """May be called again."""
@@ -94,7 +119,7 @@ class Owner:
         self.names = [(list(names), dtype, list(shape)) for names, dtype, shape, _ in tensors]
         self.files = [MemoryFile(content) for *_, content in tensors]
         self.staged = staged
-        self.window = MemoryFile(b"", WINDOW) if staged else None
+        self.window = MemoryFile(b"", WINDOW, sparse=True) if staged else None
         self.hints = MemoryFile(b"ASSAYHNT" + struct.pack("<Q", 1), HINTS) if hints else None
         self.messages = []  # of the node agent, but for those answered at once
         self.arrived = threading.Condition()
@@ -208,6 +233,13 @@ class Owner:
             message = self.messages[index]
             del self.messages[: index + 1]
             return message
+
+    def wait_for_end(self, timeout=PATIENT):
+        """Until the node agent has ended the connection; the code of its refusal."""
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: self.ended, timeout):
+                raise TimeoutError(f"only {self.messages}")
+            return next((message["code"] for message in self.messages if message["type"] == "refused"), None)
 
     def ask(self, kind, **members):
         """Sends `verify`, `release` or `yield`; its number."""

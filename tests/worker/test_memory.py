@@ -18,7 +18,7 @@ from nodes_served import JOB, NODE, NOTHING, NodeTestCase, challenge, enrolled, 
 from tls_server import Answer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from instance_owner import Owner  # noqa: E402
+from instance_owner import F_SEAL_GROW, F_SEAL_SHRINK, MemoryFile, Owner  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/src"))
 import assay  # noqa: E402
@@ -354,6 +354,32 @@ class Memory(NodeTestCase):
         findings = self.told(owner, "violated")["findings"]
         self.assertEqual([item["tensor"] for item in findings], ["embed"])
 
+    def test_memory_that_its_owner_can_still_punch_holes_into_is_refused(self):
+        """Reading a hole makes a page, which the kernel charges to the process that reads."""
+        self.start()
+        owner = Owner(self.path, self.artifact, [(["a"], "U8", [1 << 20], b"a" * (1 << 20))])
+        self.addCleanup(owner.close)
+        owner.files[0].close()
+        owner.files[0] = MemoryFile(b"a" * (1 << 20), seals=F_SEAL_SHRINK | F_SEAL_GROW)
+        answer = owner.register()
+        self.assertEqual((answer["type"], answer.get("code")), ("refused", "invalid-parameter"))
+        self.assertIn("F_SEAL_FUTURE_WRITE: add them with fcntl(F_ADD_SEALS)", answer["detail"])
+
+    def test_a_file_with_holes_in_a_later_answer_ends_its_registration(self):
+        self.start()
+        owner = self.owner()
+        with self.assertRaises(PermissionError):
+            owner.files[0].punch()
+        holes = MemoryFile(b"", 70_000, seals=0, sparse=True)
+        holes.reserve_behind_its_end()
+        holes.seal()
+        owner.files[0].close()
+        owner.files[0] = holes
+        self.order("failed")
+        self.assertEqual(owner.wait_for_end(), "invalid-parameter")
+        with self.assertRaises(OSError):  # nobody has made a page
+            os.lseek(holes.fd, 0, os.SEEK_DATA)
+
     def test_an_owner_that_saw_a_change_itself(self):
         self.start()
         owner = self.owner()
@@ -390,6 +416,8 @@ class Memory(NodeTestCase):
         links = [os.readlink(link) for link in pathlib.Path(f"/proc/{reader}/fd").iterdir()]
         self.assertEqual(len([link for link in links if link.startswith("socket:")]), 1, links)
         self.assertEqual([link for link in links if str(self.dir) in link], [])
+        # For want of memory the kernel ends it, and not the agent.
+        self.assertEqual(pathlib.Path(f"/proc/{reader}/oom_score_adj").read_text(), "1000\n")
         # It ends with the agent, however that ends.
         process.kill()
         self.gone(reader)

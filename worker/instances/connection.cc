@@ -20,9 +20,8 @@ std::unexpected<Error> overloaded(std::string detail) {
   return fail(ErrorCode::kOverloaded, std::move(detail));
 }
 
-// A memory file of exactly `size` bytes that nobody can cut short.
-Status check_sealed_file(const Descriptor& file, std::uint64_t size) {
-  ASSAY_TRY(check_foreign(file, PieceKind::kHost));
+// After the checks that do not wait: exactly `size` bytes.
+Status check_size(const Descriptor& file, std::uint64_t size) {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0 || !std::cmp_equal(status.st_size, size)) {
     return fail(ErrorCode::kInvalidParameter, "a memory file has another size than was said");
@@ -267,18 +266,21 @@ Result<Connection::Pending> Connection::read_register() {
 Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor) {
   const InstanceRegistration& registration = pending.registration;
   if (registration.hints != 0 && number == hints_number(registration)) {
-    ASSAY_TRY(check_sealed_file(descriptor, registration.hints));
+    ASSAY_TRY(check_foreign(descriptor, {registration.hints, PieceKind::kHost, {}}));
+    ASSAY_TRY(check_size(descriptor, registration.hints));
     ASSAY_ASSIGN(pending.hints, HintsPage::map(descriptor));
     return {};
   }
   if (number == registration.pieces.size()) {
-    ASSAY_TRY(check_sealed_file(descriptor, registration.window));
+    // Its bytes are copied with pread(), which makes no pages of holes.
+    ASSAY_TRY(check_memory_file(descriptor, registration.window));
+    ASSAY_TRY(check_size(descriptor, registration.window));
     pending.window = std::move(descriptor);
     return {};
   }
   const InstancePiece& piece = registration.pieces[number];
-  return piece.kind == PieceKind::kHost ? check_sealed_file(descriptor, piece.size)
-                                        : check_foreign(descriptor, piece.kind);
+  ASSAY_TRY(check_foreign(descriptor, piece));
+  return piece.kind == PieceKind::kHost ? check_size(descriptor, piece.size) : Status();
 }
 
 Status Connection::read_pieces(Pending& pending) {

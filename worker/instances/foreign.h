@@ -12,9 +12,10 @@
 
 namespace assay::worker {
 
-// Checks, by calls that do not wait, that pieces of this kind are exported as such files: memory
-// files that nobody can cut short (kHost), files that some driver exports (kDevice). Neither kind
-// makes close() or fstat() wait. Errors: invalid-parameter.
-[[nodiscard]] Status check_foreign(const Descriptor& fd, PieceKind kind);
+// Checks that `piece` may be exported as this file: a memory file that passes check_memory_file()
+// and check_holes() (memory.h), or a file that some driver exports (kDevice). Nothing that this
+// function checks can change later, and neither kind makes close() or fstat() wait. This function
+// waits only in check_holes(). Errors: invalid-parameter.
+[[nodiscard]] Status check_foreign(const Descriptor& fd, const InstancePiece& piece);
 
 }  // namespace assay::worker

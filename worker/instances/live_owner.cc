@@ -50,7 +50,7 @@ Status check_kinds(const InstanceRegistration& registration, const OwnerPieces& 
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     const std::uint64_t piece = pieces.first + i;
     if (piece < registration.pieces.size()) {
-      ASSAY_TRY(check_foreign(descriptors[i], registration.pieces[piece].kind));
+      ASSAY_TRY(check_foreign(descriptors[i], registration.pieces[piece]));
     }
   }
   return {};

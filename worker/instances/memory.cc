@@ -24,6 +24,20 @@ std::unexpected<Error> too_slow() {
   return fail(ErrorCode::kFileUnreadable, "the owner takes too long to export its memory");
 }
 
+// Names of the seals that a memory file must have and `seals` has not, each after a space.
+std::string missing_seals(int seals) {
+  constexpr std::pair<int, const char*> kWanted[] = {
+      {F_SEAL_SHRINK, " F_SEAL_SHRINK"},
+      {F_SEAL_GROW, " F_SEAL_GROW"},
+      {F_SEAL_FUTURE_WRITE, " F_SEAL_FUTURE_WRITE"},  // without it, its owner may punch holes
+  };
+  std::string missing;
+  for (const auto& [seal, name] : kWanted) {
+    missing += (seals & seal) == 0 ? name : "";
+  }
+  return missing;
+}
+
 // Drivers keep the descriptor of an import until they release the memory.
 Status check_descriptors(const InstanceRegistration& registration,
                          std::span<const std::uint64_t> wanted) {
@@ -43,27 +57,28 @@ Status check_descriptors(const InstanceRegistration& registration,
 }  // namespace
 
 Status check_memory_file(const Descriptor& fd, std::uint64_t size) {
-  constexpr int kWanted = F_SEAL_SHRINK | F_SEAL_GROW;
-  constexpr std::uint64_t kBlock = 512;  // bytes, of st_blocks
   struct stat status{};
   struct statfs system{};
-  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);  // first: the calls after it wait for no owner
   if (seals < 0 || ::fstat(fd.get(), &status) != 0 || ::fstatfs(fd.get(), &system) != 0 ||
       !S_ISREG(status.st_mode) || system.f_type != TMPFS_MAGIC) {
     return refused("a piece of host memory is not a memory file");
   }
-  if ((seals & kWanted) != kWanted) {
-    return refused("a memory file is not sealed against shrinking and growing");
+  if (const std::string missing = missing_seals(seals); !missing.empty()) {
+    return refused("a memory file lacks the seals" + missing +
+                   ": add them with fcntl(F_ADD_SEALS) after it is mapped writable");
   }
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (size == 0 || size > bytes) {
     return refused("a memory file is smaller than was said");
   }
-  // Reading a hole would make a page of it, which this process would pay for.
-  if (static_cast<std::uint64_t>(status.st_blocks) < (bytes + kBlock - 1) / kBlock) {
-    return refused("a memory file has holes");
-  }
   return {};
+}
+
+// The number of its blocks does not tell: blocks may lie behind the end of the file.
+Status check_holes(const Descriptor& fd, std::uint64_t size) {
+  const off_t hole = ::lseek(fd.get(), 0, SEEK_HOLE);
+  return std::cmp_greater_equal(hole, size) ? Status() : refused("a memory file has holes");
 }
 
 Result<std::shared_ptr<const HostMapping>> HostMapping::map(const Descriptor& fd,

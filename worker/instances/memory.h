@@ -26,7 +26,8 @@ namespace assay::worker {
 class HostMapping {
  public:
   // Maps the first `size` bytes. Before that, check_memory_file() checks the descriptor, because
-  // reading another kind of file could kill this process or allocate pages that are charged to it.
+  // reading another kind of file could kill this process. The caller must have made check_holes():
+  // reading a hole makes a page of it, which the kernel charges to this process.
   // Errors: those of check_memory_file(); limit-exceeded when the system allows no further mapping.
   [[nodiscard]] static Result<std::shared_ptr<const HostMapping>> map(const Descriptor& fd,
                                                                       std::uint64_t size);
@@ -39,9 +40,15 @@ class HostMapping {
   explicit HostMapping(ByteView bytes) : bytes_(bytes) {}
   ByteView bytes_;
 };
-// Checks that `fd` is shared memory without huge pages and without holes, sealed against shrinking
-// and growing, of at least `size` bytes. Errors: invalid-parameter.
+// Checks that `fd` is shared memory without huge pages, of at least `size` bytes, that its owner
+// can neither shrink nor grow nor punch holes into, whatever the owner does later (the seals
+// F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_FUTURE_WRITE). Never waits. Errors: invalid-parameter.
 [[nodiscard]] Status check_memory_file(const Descriptor& fd, std::uint64_t size);
+// Checks that the first `size` bytes of a file that passed check_memory_file() have no hole. None
+// can come later. Waits while the owner keeps the file locked, such as in write() from memory that
+// does not come: only the thread of the connection may call it (foreign.h). Takes some 8 ms for
+// each GiB. Errors: invalid-parameter.
+[[nodiscard]] Status check_holes(const Descriptor& fd, std::uint64_t size);
 
 // Returns the engine that reads the memory of this registration (schemas/instance.h): that of the
 // registration's device, or `engine` when the registration names no device. Errors:

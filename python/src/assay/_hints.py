@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import threading
 import time
@@ -50,8 +49,7 @@ class Hints:
     """
 
     def __init__(self) -> None:
-        self._fd = _memory.create(PAGE)
-        self._mapping = mmap.mmap(self._fd, PAGE, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        self._fd, self._mapping = _memory.create(PAGE)
         # Aligned words of 8 bytes, which are stored whole.
         self._words = memoryview(self._mapping).cast("Q")
         self._words[_WORD_VERSION] = _VERSION

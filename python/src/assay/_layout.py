@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import ctypes
-import mmap
 import os
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -419,8 +418,7 @@ def _finish(builder: _Builder, inventory: _model.Inventory) -> Plan:
     _refuse_overlaps(tensors)
     window = None
     if any(piece.kind == "staged" for piece in pieces):
-        fd = _memory.create(WINDOW)
-        mapping = mmap.mmap(fd, WINDOW, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        fd, mapping = _memory.create(WINDOW)
         window = fd, mapping, _memory.address_of(mapping)
     return Plan(
         inventory, pieces, tensors,

@@ -17,7 +17,10 @@ import re
 import weakref
 from typing import Dict, Iterator, List, Optional, Tuple
 
-_F_ADD_SEALS, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 0x2, 0x4
+_F_ADD_SEALS = 1033
+# F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_FUTURE_WRITE (Linux 5.1). With the last one only mappings that
+# are there already can write, and nobody punches holes.
+_SEALS = 0x2 | 0x4 | 0x10
 _MFD_NOEXEC_SEAL = 0x8  # Linux 6.3
 NAME = "assay-memory"
 _MAPPED = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S\S\S(\S) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) +/memfd:"
@@ -26,8 +29,9 @@ _FILE = re.compile(rb"^([0-9a-f]+)-([0-9a-f]+) \S\S\S(\S) \S+ \S+ (\d+) +(\S[^\n
 _PAGE = mmap.PAGESIZE
 
 
-def create(size: int) -> int:
-    """Descriptor of a memory file of this size that can neither shrink nor grow."""
+def create(size: int) -> Tuple[int, mmap.mmap]:
+    """A memory file of this size that can neither shrink nor grow nor get holes: its descriptor, and
+    the only mapping that writes to it."""
     flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
     try:
         fd = os.memfd_create(NAME, flags | _MFD_NOEXEC_SEAL)
@@ -37,11 +41,12 @@ def create(size: int) -> int:
         fd = os.memfd_create(NAME, flags)
     try:
         os.ftruncate(fd, size)
-        fcntl.fcntl(fd, _F_ADD_SEALS, _F_SEAL_SHRINK | _F_SEAL_GROW)
+        mapping = mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        fcntl.fcntl(fd, _F_ADD_SEALS, _SEALS)
     except BaseException:
         os.close(fd)
         raise
-    return fd
+    return fd, mapping
 
 
 def reopen(fd: int) -> int:
@@ -119,10 +124,9 @@ _live: Dict[int, Arena] = {}  # by address
 def new_arena(size: int) -> mmap.mmap:
     """A mapping of a new memory file of at least this size; find() finds its arena."""
     size = max(_PAGE, -(-size // _PAGE) * _PAGE)
-    fd = create(size)
+    fd, mapping = create(size)
     try:
         os.close(reopen(fd))  # fails here rather than when the node agent asks
-        mapping = mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
         arena = Arena(mapping, fd)
     except BaseException:
         os.close(fd)

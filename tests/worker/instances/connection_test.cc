@@ -4,6 +4,8 @@
 #include "worker/instances/connection.h"
 
 #include <array>
+#include <cstring>
+#include <fcntl.h>
 #include <future>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -20,9 +22,11 @@ using test::Agent;
 using test::FakeProc;
 using test::host_registration;
 using test::LingeringSocket;
+using test::MappedFile;
 using test::memory_file;
 using test::open_descriptors;
 using test::OwnerEnd;
+using test::sparse_file;
 
 // A window and one staged piece of 100 bytes.
 InstanceRegistration staged_registration() {
@@ -189,29 +193,6 @@ TEST(Connection, ManyPieces_ComeMessageByMessage) {
 }
 
 // --- what is refused
-
-// Registers one piece with this descriptor.
-std::string with_file(Agent& agent, int file) {
-  OwnerEnd owner(agent);
-  return owner.enter(host_registration(1), {file});
-}
-
-TEST(Connection, DescriptorsThatAreNoSealedMemory_AreRefused) {
-  Agent agent;
-  const std::size_t before = open_descriptors();
-  EXPECT_EQ(with_file(agent, memory_file(64, 0).get()), "refused invalid-parameter");
-  EXPECT_EQ(with_file(agent, memory_file(64, F_SEAL_GROW).get()), "refused invalid-parameter");
-  EXPECT_EQ(with_file(agent, memory_file(64, F_SEAL_SHRINK).get()), "refused invalid-parameter");
-  EXPECT_EQ(with_file(agent, memory_file(63).get()), "refused invalid-parameter");
-  EXPECT_EQ(with_file(agent, memory_file(65).get()), "refused invalid-parameter");
-  const auto [pipe, other] = test::socket_pair();
-  EXPECT_EQ(with_file(agent, pipe.get()), "refused invalid-parameter");
-  const Descriptor disk(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(with_file(agent, disk.get()), "refused invalid-parameter");
-  EXPECT_EQ(open_descriptors(), before + 3);
-  EXPECT_TRUE(agent.registry.all().empty());
-  EXPECT_EQ(with_file(agent, memory_file(64).get()), "registered");
-}
 
 InstanceRegistration device_registration() {
   InstanceRegistration registration = host_registration(1);
@@ -458,7 +439,7 @@ TEST(Connection, StagedPieces_NeedASealedWindow) {
   OwnerEnd other(agent);
   other.send(OwnerHello{""});
   other.send(staged_registration());
-  other.send(OwnerPieces{0, 0, 1}, {memory_file(kStagingWindow).get()});
+  other.send(OwnerPieces{0, 0, 1}, {sparse_file(kStagingWindow).get()});
   EXPECT_EQ(other.next_type(), "welcome");
   EXPECT_EQ(other.next_type(), "refused invalid-parameter");
 }
@@ -469,9 +450,10 @@ TEST(Connection, PageOfHints_ComesLast_AndIsRead) {
   {
     InstanceRegistration registration = host_registration(2);
     registration.hints = kHintsPage;
-    const Descriptor page = memory_file(kHintsPage);
-    const auto write = [&page](std::size_t word, std::uint64_t value) {
-      ASSERT_EQ(::pwrite(page.get(), &value, 8, static_cast<off_t>(8 * word)), 8);
+    const MappedFile shared(kHintsPage);
+    const Descriptor& page = shared.file;
+    const auto write = [&shared](std::size_t word, std::uint64_t value) {
+      std::memcpy(shared.bytes + 8 * word, &value, sizeof(value));
     };
     write(0, kHintsMagic);
     write(1, kHintsVersion);
@@ -492,7 +474,7 @@ TEST(Connection, PageOfHints_ComesLast_AndIsRead) {
     OwnerEnd both(agent);
     both.send(OwnerHello{""});
     both.send(staged);
-    both.send(OwnerPieces{0, 1, 2}, {memory_file(kStagingWindow).get(), page.get()});
+    both.send(OwnerPieces{0, 1, 2}, {sparse_file(kStagingWindow).get(), page.get()});
     EXPECT_EQ(both.next_type(), "welcome");
     EXPECT_EQ(both.next_type(), "registered");
     EXPECT_EQ(agent.recorder.next(), "came b");
@@ -508,11 +490,8 @@ TEST(Connection, PageOfHints_IsSealedMemoryOfItsSize_WithoutHoles) {
   const Descriptor file = memory_file(64);
   const std::size_t before = open_descriptors();
   const Descriptor large = memory_file(2 * kHintsPage);
-  ASSERT_EQ(::pwrite(large.get(), "x", 1, 0), 1);
-  ASSERT_EQ(::pwrite(large.get(), "x", 1, kHintsPage), 1);
   const Descriptor open = memory_file(kHintsPage, 0);
-  ASSERT_EQ(::pwrite(open.get(), "x", 1, 0), 1);
-  const Descriptor hole = memory_file(kHintsPage);
+  const Descriptor hole = sparse_file(kHintsPage);
   for (const Descriptor* const page : {&large, &open, &hole}) {
     OwnerEnd owner(agent);
     EXPECT_EQ(owner.enter(registration, {file.get(), page->get()}), "refused invalid-parameter");

@@ -11,6 +11,7 @@
 
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/drivers.h"
+#include "tests/worker/instances/memory_seals.h"
 
 namespace assay::worker::test {
 
@@ -24,7 +25,7 @@ MemoryFile::MemoryFile(std::size_t size, int seals)
   memory_ = static_cast<std::uint8_t*>(
       ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
   EXPECT_NE(static_cast<void*>(memory_), MAP_FAILED);
-  const int wanted = seals >= 0 ? seals : F_SEAL_SHRINK | F_SEAL_GROW;
+  const int wanted = seals >= 0 ? seals : kOwnerSeals;
   EXPECT_EQ(::fcntl(fd_.get(), F_ADD_SEALS, wanted), 0);
 }
 

@@ -2,6 +2,7 @@
 // A live registration: fresh descriptors, staged bytes, verify, release. Right and wrong answers.
 #include "worker/instances/live_owner.h"
 
+#include <cstring>
 #include <fcntl.h>
 #include <future>
 #include <sys/stat.h>
@@ -16,9 +17,11 @@ using assay::test::code_of;
 using test::Agent;
 using test::host_registration;
 using test::LingeringSocket;
+using test::MappedFile;
 using test::memory_file;
 using test::open_descriptors;
 using test::OwnerEnd;
+using test::sparse_file;
 using Numbers = std::vector<std::uint64_t>;
 
 // A registered owner of three host pieces.
@@ -196,8 +199,9 @@ TEST(LiveOwner, SocketForAPiece_EndsTheConnection_AndNobodyWaits) {
 TEST(LiveOwner, AnswerOfAnotherKind_EndsTheConnection) {
   const std::size_t before = open_descriptors();
   const Descriptor unsealed = memory_file(64, 0);
+  const Descriptor hole = sparse_file(64);
   const Descriptor device(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (const int wrong : {unsealed.get(), device.get()}) {
+  for (const int wrong : {unsealed.get(), hole.get(), device.get()}) {
     Registered side;
     auto answer = side.ask({0, 1});
     EXPECT_EQ(side.end.next()["type"], "export");
@@ -205,7 +209,7 @@ TEST(LiveOwner, AnswerOfAnotherKind_EndsTheConnection) {
     EXPECT_EQ(code_of(answer.get()), "invalid-parameter");
     EXPECT_EQ(side.end.next_type(), "refused invalid-parameter");
   }
-  EXPECT_EQ(open_descriptors(), before + 2);
+  EXPECT_EQ(open_descriptors(), before + 3);
 }
 
 TEST(LiveOwner, StagedBytes_ComeThroughTheWindow) {
@@ -215,10 +219,10 @@ TEST(LiveOwner, StagedBytes_ComeThroughTheWindow) {
   registration.pieces = {{100, PieceKind::kStaged, "cudaMalloc"}};
   registration.tensors = {{{"s"}, "U8", {100}, {{0, 0, 100}}}};
   registration.window = kStagingWindow;
-  const Descriptor window = memory_file(kStagingWindow);
+  const MappedFile window(kStagingWindow);
   end.send(OwnerHello{""});
   end.send(registration);
-  end.send(OwnerPieces{0, 1, 1}, {window.get()});
+  end.send(OwnerPieces{0, 1, 1}, {window.file.get()});
   EXPECT_EQ(end.next_type(), "welcome");
   ASSERT_EQ(end.next_type(), "registered");
   EXPECT_EQ(agent.recorder.next(), "came a");
@@ -229,7 +233,7 @@ TEST(LiveOwner, StagedBytes_ComeThroughTheWindow) {
   auto answer = std::async(std::launch::async, [&] { return owner->read_staged(0, 80, out); });
   EXPECT_EQ(end.next(),
             Json({{"type", "read"}, {"request", 1}, {"piece", 0}, {"offset", 80}, {"size", 20}}));
-  ASSERT_EQ(::pwrite(window.get(), "twenty bytes are here", 20, 0), 20);
+  std::memcpy(window.bytes, "twenty bytes are here", 20);
   end.send(OwnerCopied{1});
   EXPECT_EQ(code_of(answer.get()), "ok");
   EXPECT_EQ(as_text(out), "twenty bytes are her");

@@ -16,6 +16,7 @@
 
 #include "schemas/core/bytes.h"
 #include "schemas/posix/descriptor.h"
+#include "tests/worker/instances/memory_seals.h"
 
 namespace assay::worker::test {
 
@@ -25,13 +26,42 @@ inline std::pair<Descriptor, Descriptor> socket_pair() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// A memory file with these bytes, sealed as owners must.
-inline Descriptor memory_file(std::size_t size, int seals = F_SEAL_SHRINK | F_SEAL_GROW) {
-  Descriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+// A memory file of this size without a byte written, sealed as owners must.
+inline Descriptor sparse_file(std::size_t size, int seals = kOwnerSeals, unsigned flags = 0) {
+  Descriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags));
   EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(size)), 0);
   EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, seals), 0);
   return file;
 }
+
+// A memory file of so many zeros that were written, sealed as owners must.
+inline Descriptor memory_file(std::size_t size, int seals = kOwnerSeals) {
+  Descriptor file = sparse_file(size, 0);
+  const std::string zeros(size, '\0');
+  EXPECT_EQ(::pwrite(file.get(), zeros.data(), size, 0), std::ssize(zeros));
+  EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, seals), 0);
+  return file;
+}
+
+// The same, and where its owner has it mapped.
+class MappedFile {
+ public:
+  explicit MappedFile(std::size_t size) : file(memory_file(size, 0)), size_(size) {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    bytes = static_cast<std::uint8_t*>(memory);
+    EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, kOwnerSeals), 0);
+  }
+  ~MappedFile() { ::munmap(bytes, size_); }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  Descriptor file;
+  std::uint8_t* bytes = nullptr;
+
+ private:
+  std::size_t size_;
+};
 
 // Whoever closes the last descriptor of `socket` waits for kLinger, because `other_end`, the end of
 // the connection in this process, does not read what was sent.
