@@ -7,7 +7,32 @@
 
 namespace assay::policy {
 
-bool has_one_name(std::string_view image) { return std::ranges::count(image, '@') <= 1; }
+namespace {
+
+bool is_of_reference(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._-:/@[]+").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool has_one_name(std::string_view image) {
+  const std::size_t at = image.find('@');
+  if (!std::ranges::all_of(image, is_of_reference)) {
+    return false;
+  }
+  if (at == std::string_view::npos) {
+    return true;
+  }
+  const std::string_view digest = image.substr(at + 1);
+  const std::size_t colon = digest.find(':');
+  // What a runtime would refuse is not taken for a name here (image-spec, "Digests").
+  return colon != std::string_view::npos && colon != 0 &&
+         digest.find('@') == std::string_view::npos && colon + 1 < digest.size() &&
+         std::ranges::all_of(digest.substr(colon + 1), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
 
 ConditionResult judge_images(const PolicyDocument& policy, const Workload& workload) {
   std::vector<std::string> others;

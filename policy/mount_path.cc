@@ -67,7 +67,8 @@ std::optional<std::string> clean_path(std::string_view path) {
     const std::size_t slash = std::min(path.find('/'), path.size());
     const std::string_view part = path.substr(0, slash);
     path.remove_prefix(std::min(slash + 1, path.size()));
-    if (part == "..") {
+    if (part == ".." ||
+        part.find('\\') != std::string_view::npos) {  // a backslash separates on Windows
       return std::nullopt;
     }
     if (!part.empty() && part != ".") {

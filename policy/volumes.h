@@ -36,8 +36,9 @@ namespace assay::policy {
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);
 
-// Returns false for an image with several digests (`x@A@B`), because programs differ in which of
-// the digests they use. Such an image matches no pattern of `images`, and fills no volume.
+// Returns false for an image that is no reference, or that has several digests (`x@A@B`), because
+// programs differ in which of the digests they use. Such an image matches no pattern of `images`,
+// and fills no volume.
 [[nodiscard]] bool has_one_name(std::string_view image);
 
 // Judges the condition "images": the image of every container, as the pod writes it, has one name

@@ -12,6 +12,7 @@
 #include "client/answers.h"
 #include "client/files.h"
 #include "schemas/key_advice.h"
+#include "schemas/posix/secret_file.h"
 
 namespace assay::cli {
 
@@ -96,9 +97,8 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
   client::protect_process();
   bool encrypted = false;
   {
-    ASSAY_ASSIGN(Bytes pem, client::read_file(path, 65536));
-    encrypted = attestation::is_encrypted_pem(as_text(pem));
-    secure_wipe(pem);
+    ASSAY_ASSIGN(const SecretFile pem, read_secret(path, 65536));
+    encrypted = attestation::is_encrypted_pem(as_text(pem.content.view()));
   }
   SecretBytes passphrase;
   if (encrypted) {

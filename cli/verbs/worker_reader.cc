@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "client/files.h"
 #include "gpu_hash/device.h"
+#include "gpu_hash/driver_folder.h"
 #include "schemas/core/error_json.h"
 #include "worker/engine_on_demand.h"
 #include "worker/reader/serve.h"
@@ -20,6 +21,7 @@ constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
   worker::end_first_without_memory();  // a protected process may no longer do that
   client::protect_process();
+  gpu_hash::use_driver_folder();
   ASSAY_TRY(worker::serve_reader(Descriptor(worker::kReaderSocket),
                                  {.build = context.version,
                                   .make_engine =

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "gpu_hash/device.h"
+#include "gpu_hash/driver_folder.h"
 #include "gpu_hash/driver_process.h"
 #include "gpu_hash/driver_process/wire.h"
 #include "gpu_hash/source_file.h"
@@ -302,6 +303,7 @@ Status serve_driver(Descriptor socket, const std::string& build, const std::stri
   if (!vendors.empty()) {
     (void)::setenv("OCL_ICD_VENDORS", vendors.c_str(), 1);
   }
+  use_driver_folder();
   Server(std::move(socket)).run(build);
 }
 

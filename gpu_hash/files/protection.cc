@@ -14,11 +14,12 @@ namespace assay::gpu_hash {
 namespace {
 
 // File systems of this machine alone whose writable mappings keep the file open for writing, so
-// that no read lease is granted beside one. overlayfs grants it, and network file systems know
-// nothing of other machines.
+// that no read lease is granted beside one. overlayfs grants it, network file systems know nothing
+// of other machines, and the pages of tmpfs can be written through a buffer of io_uring that keeps
+// neither the file open nor a mapping of it.
 bool is_local(int fd) {
-  constexpr std::array<unsigned long, 5> kLocal = {
-      EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_SUPER_MAGIC};
+  constexpr std::array<unsigned long, 4> kLocal = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
+                                                   BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC};
   struct statfs system{};
   return ::fstatfs(fd, &system) == 0 &&
          std::ranges::find(kLocal, static_cast<unsigned long>(system.f_type)) != kLocal.end();

@@ -81,8 +81,8 @@ TEST(Volumes, OtherVolumes_AllowLocationsAndSources) {
 // --- overlaps
 
 TEST(Volumes, ConfigMapOverTheModel_IsRefused) {
-  for (const char* path :
-       {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m", "m/code", "/"}) {
+  for (const char* path : {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m",
+                           "m/code", "/", "C:\\m\\x"}) {
     const ConditionResult result = volumes(plain(), {mount_at("/m", kModel), config_at(path)});
     EXPECT_EQ(result.code, Reason::kMountOverlaps) << path;
   }
@@ -417,6 +417,17 @@ TEST(Images, EveryContainerNeedsAnAllowedImage) {
   EXPECT_EQ(result.actual, Json::array({"debugger: docker.io/evil:1"}));
   pod.images = {{"init", "evil", true}, {"server", "registry.example/server:1", false}};
   EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed);
+}
+
+TEST(Images, WhatIsNoReference_MatchesNoPattern) {
+  PolicyDocument policy = plain();
+  policy.images = {"*"};
+  Workload pod = pod_with({mount_at("/m", kModel)});
+  for (const char* image : {"r/s@sha256:", "r/s@:11", "r/s@sha256", "r/s@sha256:11\n",
+                            "r/s@sha256:xx", "r/s 1", "r/s\\x", "r/\xc5\xa1"}) {
+    pod.images = {{"server", image, false}};
+    EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed) << image;
+  }
 }
 
 // One reader takes the first digest, another one the last.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys as other programs write them: the message names the format and the command, which works."""
 import json
+import os
 import shutil
 import subprocess
 import unittest
@@ -145,6 +146,11 @@ class KeyFormats(harness.TestCase):
         self.assay(*self.sign("key.pem"))
         (self.dir / "..v1/key.pem").chmod(0o444)
         self.assertIn("chmod 600", self.refused(*self.sign("key.pem")))
+
+    def test_a_pipe_in_place_of_a_private_key(self):
+        """Nobody writes to it, and nobody waits for a writer."""
+        os.mkfifo(self.dir / "pipe.pem", 0o600)
+        self.assertIn("regular file", self.refused(*self.sign("pipe.pem")))
 
 
 if __name__ == "__main__":

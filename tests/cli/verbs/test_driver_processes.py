@@ -101,12 +101,33 @@ class Pocl(DriverTestCase):
         # Nobody makes directories in /proc, not even root.
         for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME"):
             del self.environment[name]
-        env = {"HOME": "/proc/home"}
+        env = {"HOME": "/proc/home"}  # as where it is not set
         self.fails_and_others_go_on("CL_DEVICE_NOT_FOUND.*HOME", env, code="device-not-found")
         result = self.assay("hash", "model", "--device", "opencl", env=env, code=TROUBLE)
         self.assertNotIn("vendors", result.err)
         _, failed = self.listed(env=env)
         self.assertIn("CL_DEVICE_NOT_FOUND", failed["Portable Computing Language"]["detail"])
+
+    def test_no_driver_takes_code_that_others_could_have_written(self):
+        for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME"):
+            del self.environment[name]
+        home = self.dir / "apart"
+        drivers = home / ".cache" / "assay" / "drivers"
+        home.mkdir()
+        env = {"HOME": str(home)}
+        self.assertIn("opencl:0", self.listed(env=env)[0])
+        self.assertTrue(any(drivers.iterdir()))
+        self.assertEqual([path.name for path in (home / ".cache").iterdir()], ["assay"])
+        for folder, mode in ((drivers, 0o777), (drivers, 0o770), (drivers.parent, 0o707)):
+            folder.chmod(mode)
+            with self.subTest(folder=folder.name, mode=oct(mode)):
+                self.fails_and_others_go_on("CL_DEVICE_NOT_FOUND", env, code="device-not-found")
+            folder.chmod(0o700)
+        drivers.rename(home / "elsewhere")
+        drivers.symlink_to(home / "elsewhere")
+        self.fails_and_others_go_on("CL_DEVICE_NOT_FOUND", env, code="device-not-found")
+        del self.environment["HOME"]
+        self.fails_and_others_go_on("CL_DEVICE_NOT_FOUND", {}, code="device-not-found")
 
     def test_a_driver_that_cannot_be_loaded_is_named(self):
         (self.vendors / "pocl.icd").write_text("/nowhere/libdriver.so\n")

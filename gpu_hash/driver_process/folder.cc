@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+#include "gpu_hash/driver_folder.h"
+
+namespace assay::gpu_hash {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Nobody makes folders there.
+constexpr const char* kNowhere = "/proc/no-folder-of-drivers";
+
+fs::path from_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_ours(const struct stat& status) {
+  return status.st_uid == ::geteuid() || status.st_uid == 0;
+}
+
+// A directory, no link, that those of `others` (bits of a mode) cannot write.
+bool is_guarded(const fs::path& path, mode_t others) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_ours(status) &&
+         (status.st_mode & others) == 0;
+}
+
+// `below` in `base`, made where it is missing; empty when somebody else could put files there.
+// Whoever names the base answers for who may write in it (an emptyDir of Kubernetes is open to
+// all); who owns it is asked.
+fs::path guarded(const fs::path& base, const fs::path& below) {
+  struct stat status{};
+  if (!base.is_absolute() || ::stat(base.c_str(), &status) != 0 || !is_ours(status)) {
+    return {};
+  }
+  fs::path path = base;
+  for (const fs::path& name : below) {
+    path /= name;
+    (void)::mkdir(path.c_str(), S_IRWXU);
+    if (!is_guarded(path, S_IWOTH)) {
+      return {};
+    }
+  }
+  const bool alone = is_guarded(path, S_IWGRP | S_IWOTH) && ::access(path.c_str(), W_OK) == 0;
+  return alone ? path : fs::path();
+}
+
+fs::path driver_folder() {
+  if (const fs::path cache = from_environment("XDG_CACHE_HOME"); cache.is_absolute()) {
+    std::error_code ignored;
+    fs::create_directories(cache, ignored);
+    return guarded(cache, "assay/drivers");
+  }
+  return guarded(from_environment("HOME"), ".cache/assay/drivers");
+}
+
+}  // namespace
+
+void use_driver_folder() {
+  const fs::path folder = driver_folder();
+  // PoCL, NVIDIA, Intel and Mesa. What is set was chosen.
+  for (const char* const name :
+       {"POCL_CACHE_DIR", "CUDA_CACHE_PATH", "NEO_CACHE_DIR", "MESA_SHADER_CACHE_DIR"}) {
+    (void)::setenv(name, folder.empty() ? kNowhere : folder.c_str(), 0);
+  }
+}
+
+}  // namespace assay::gpu_hash
