@@ -46,11 +46,6 @@ Result<NamePolicy> names_from_json(const Json& policy) {
     }
     names.pinned.emplace(model, *std::move(artifact));
   }
-  if (names.pinned.empty() == (names.rule == NameRule::kPinned)) {
-    return fail(ErrorCode::kPolicyInvalid,
-                "pinned names belong to `\"resolve\": \"pinned\"`, which needs at least one",
-                "/names/pinned");
-  }
   return names;
 }
 

@@ -27,7 +27,7 @@ struct NamePolicy {
 };
 
 // Reads the member `names` of a policy that was checked with its schema; absent means
-// kOnlyArtifact. Errors: policy-invalid when pinned names are missing, or given under another rule;
+// kOnlyArtifact. Errors: those of check_model_name();
 // invalid-digest. Error::where is the place in the policy.
 [[nodiscard]] Result<NamePolicy> names_from_json(const Json& policy);
 // Writes the member; null for the default.
