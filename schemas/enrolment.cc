@@ -11,6 +11,11 @@
 namespace assay {
 namespace {
 
+// The longest evidence takes 8 MiB, in few values: anybody can sign an enrolment, with a key of
+// their own.
+constexpr std::size_t kMaxEnrolmentMemory = 10U << 20;
+constexpr JsonLimits kLimits{.max_bytes = 12U << 20, .max_memory = kMaxEnrolmentMemory};
+
 // Too long for a pattern of the schema. Compact JWS, RFC 7515 section 3.1.
 bool is_token_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -44,7 +49,7 @@ Json to_json(const Enrolment& enrolment) {
 }
 
 Result<Enrolment> parse_enrolment(ByteView payload) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload));
+  ASSAY_ASSIGN(const Json json, parse_json(payload, kLimits));
   ASSAY_TRY(validate("enrolment", json));
   Enrolment enrolment;
   const Json& request = json["request"];

@@ -25,6 +25,9 @@ constexpr JsonLimits kPayloadLimits{.max_bytes = kMaxReportPayload,
 constexpr JsonLimits kSubmissionLimits{.max_bytes = kMaxReportBody,
                                        .max_memory = 2 * kMaxReportBody};
 constexpr JsonLimits kAnswerLimits{4U << 20};
+// 4096 answers of 64 digits take 720 KiB.
+constexpr std::size_t kMaxSpotMemory = 2U << 20;
+constexpr JsonLimits kSpotLimits{.max_bytes = 1U << 20, .max_memory = kMaxSpotMemory};
 
 constexpr std::array<std::pair<ReportAnswer::State, std::string_view>, 5> kStates = {
     {{ReportAnswer::State::kVerified, "verified"},
@@ -457,7 +460,7 @@ Json to_json(const SpotSubmission& submission) {
 }
 
 Result<SpotSubmission> parse_spot_submission(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kAnswerLimits));
+  ASSAY_ASSIGN(const Json json, parse_json(body, kSpotLimits));
   ASSAY_TRY(validate("spot-submission", json));
   ASSAY_ASSIGN(const Nonce nonce, parse_nonce(members::text(json, "nonce")));
   auto answers = read_digests(json["answers"], HashAlgorithm::kSha256);

@@ -157,6 +157,13 @@ class ApiExchange final : public Exchange {
         response.headers.emplace_back("Allow", allow_);
         return Admission::kAdmitted;
       }
+      PrincipalTurns::Held turn;
+      if (request_.body.size() > kMaxBodyAtOnce) {
+        turn = owner_.large_bodies_.try_take(principal_->name);
+        if (turn == nullptr) {
+          return fall({ErrorCode::kBusy, "another long document of this principal is read", ""});
+        }
+      }
       Result<Response> answer =
           route_->handler(owner_.api_, Call{request_, *principal_, media_type_});
       if (!answer) {

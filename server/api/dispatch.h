@@ -10,6 +10,7 @@
 #include "server/api/authenticate.h"
 #include "server/api/route.h"
 #include "server/http/application.h"
+#include "server/service/principal_turns.h"
 
 namespace assay::server {
 
@@ -45,6 +46,10 @@ class Observer {
   virtual void on_defect(std::string_view what) = 0;
 };
 
+// Longer bodies of one principal are handled one at a time: each may take seconds, and a client may
+// send several. A second one is refused with `busy`.
+inline constexpr std::size_t kMaxBodyAtOnce = 4U << 20;
+
 struct DispatchOptions {
   std::chrono::milliseconds request_timeout{30'000};
   // When not empty, every admission path begins with '/' and this secret. A caller that knows the
@@ -79,6 +84,7 @@ class Dispatcher final : public Application {
   DispatchOptions options_;
   Observer& observer_;
   Authenticator authenticator_;
+  PrincipalTurns large_bodies_;
 };
 
 }  // namespace assay::server

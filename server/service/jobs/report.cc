@@ -399,10 +399,11 @@ Result<ReportAnswer> accept_report(Services& services, std::unique_ptr<storage::
 
 Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call, ByteView body) {
   const Timestamp now = services.clock.now();
-  ASSAY_ASSIGN(ReportSubmission submission, parse_report_submission(body));
-  DocumentId document(sha256(submission.envelope));
+  // Nobody but the holder of the job has tens of MiB parsed.
   ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const OwnJob own, own_job(*snapshot, call));
+  ASSAY_ASSIGN(ReportSubmission submission, parse_report_submission(body));
+  DocumentId document(sha256(submission.envelope));
   ASSAY_ASSIGN(const std::optional<ReportAnswer> before, answered_before(own.job, document));
   if (before) {
     return *before;

@@ -199,8 +199,8 @@ Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call, B
 
 Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call, ByteView body) {
   const Timestamp now = services.clock.now();
-  ASSAY_ASSIGN(const SpotSubmission submission, parse_spot_submission(body));
   ASSAY_ASSIGN(OwnJob own, read_job(services, call));
+  ASSAY_ASSIGN(const SpotSubmission submission, parse_spot_submission(body));
   if (auto before = judged_before(own.job, submission.nonce)) {
     return *std::move(before);
   }
