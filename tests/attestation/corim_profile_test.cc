@@ -97,6 +97,30 @@ TEST(IntelProfile, WhatIsNotCompared_IsRefusedByName) {
   EXPECT_TRUE(refused("a13852d9ea7482068107").starts_with("malformed-corim"));
 }
 
+// What the sample for the TDX module demands, one by one; without all of it, it is taken.
+TEST(IntelProfile, EachDemandOfTheSampleForTheModule_IsRefusedAlone) {
+  const std::pair<std::string, std::string> demands[] = {
+      {"3851820102", "tee.attributes (mval -82)"},
+      {"385442abcd", "tee.isvprodid (mval -85)"},
+      {"3848d9ea6a820206", "tee.isvsvn (mval -73)"},
+      {"3853" + digest(1), "tee.mrsigner (mval -84)"},
+      {"3855d9ea6a82020b", "tee.tcb-eval-num (mval -86)"}};
+  for (const auto& [demand, name] : demands) {
+    EXPECT_EQ(read(make_corim(sample("TDX SEAM", "a101a2" + members().substr(6) + demand))),
+              "reference-unmapped: evidence is not compared with these members of a measurement: " +
+                  name);
+  }
+  EXPECT_EQ(read(make_corim(sample("TDX SEAM", "a2" + members().substr(2) + "0281d9022a6161"))),
+            "reference-unmapped: evidence is not compared with these members of a measurement: "
+            "authorized-by");
+  EXPECT_EQ(read(make_corim(sample("TDX SEAM",
+                                   "a101a13852"
+                                   "82015820" +
+                                       hex_encode(Bytes(32, 5))))),
+            "reference-unmapped: mrseam needs 1 to 64 SHA-384 digests of 48 bytes (algorithm 7)");
+  EXPECT_EQ(read(make_corim(sample("TDX SEAM", members()))), "ok");
+}
+
 TEST(IntelProfile, PublishedSamples_AreRefusedByName) {
   // It demands more of the TDX module than evidence is compared with.
   EXPECT_EQ(read_published("tdx-seam.comid.cbor"),
