@@ -18,11 +18,14 @@
 
 namespace assay::server {
 
-// Limits on the changes of state of instances in an hour: of the instances of one pod, and on the
-// pods of one node that have changes at all. They are needed because every change is kept in the
-// log for ever. A pod that comes and goes without end spends its own changes, and nobody else's.
+// Limits on the changes of state of instances in an hour: of the instances of one pod, on the pods
+// of one namespace that have changes on one node, and on the namespaces of one node that have a
+// count of their own. They are needed because every change is kept in the log for ever. Pods that
+// come and go without end use up the share of their namespace, and no other one. Further namespaces
+// and pods that the service does not know share one count.
 inline constexpr std::size_t kMaxChangesOfAPodAnHour = 128;
 inline constexpr std::size_t kMaxChangingPodsAnHour = 256;
+inline constexpr std::size_t kMaxChangingNamespacesAnHour = 256;
 
 // Thread-safe. The caller must note heartbeats only of enrolled nodes, so that the maps are at most
 // as large as the table of nodes.
@@ -85,16 +88,14 @@ class Heartbeats {
   }
 
   enum class Spent : std::uint8_t { kYes, kRefused, kRefusedFirst };
-  // Adds `changes` to the changes of a pod of the node in this hour. Adds none when the sum would
-  // exceed kMaxChangesOfAPodAnHour, or when the pod would be one more than kMaxChangingPodsAnHour;
-  // kRefusedFirst: the first such refusal of the pod, or of the node's further pods, in this hour.
-  [[nodiscard]] Spent spend(const std::string& node, const std::string& pod, std::size_t changes,
-                            Timestamp now) {
+  // Adds `changes` to the changes of a pod of the node in this hour. `name_space` is the namespace
+  // of the pod; empty: not known. Adds none when the sum would exceed kMaxChangesOfAPodAnHour, or
+  // when the pod would be one more of its namespace than kMaxChangingPodsAnHour. kRefusedFirst: the
+  // first such refusal of the pod, or of the namespace's further pods, in this hour.
+  [[nodiscard]] Spent spend(const std::string& node, const std::string& name_space,
+                            const std::string& pod, std::size_t changes, Timestamp now) {
     const std::lock_guard lock(mutex_);
-    Hour& hour = hours_[node];
-    if (now - hour.began >= std::chrono::hours(1)) {
-      hour = {now, {}, false};
-    }
+    Hour& hour = hour_of(node, name_space, now);
     const bool known = hour.pods.contains(pod);
     if (!known && hour.pods.size() == kMaxChangingPodsAnHour) {
       return std::exchange(hour.told, true) ? Spent::kRefused : Spent::kRefusedFirst;
@@ -108,15 +109,12 @@ class Heartbeats {
   }
 
   // Gives back changes that were spent at `now` and could not be logged.
-  void give_back(const std::string& node, const std::string& pod, std::size_t changes,
-                 Timestamp now) {
+  void give_back(const std::string& node, const std::string& name_space, const std::string& pod,
+                 std::size_t changes, Timestamp now) {
     const std::lock_guard lock(mutex_);
-    const auto found = hours_.find(node);
-    if (found == hours_.end() || found->second.began > now) {
-      return;
-    }
-    const auto own = found->second.pods.find(pod);
-    if (own != found->second.pods.end() && own->second.changes >= changes) {
+    Hour& hour = hour_of(node, name_space, now);
+    const auto own = hour.pods.find(pod);
+    if (own != hour.pods.end() && own->second.changes >= changes) {
       own->second.changes -= changes;
     }
   }
@@ -138,10 +136,27 @@ class Heartbeats {
     bool told = false;  // the refusal of a further pod was logged
   };
 
+  // The hour in which changes of this namespace count now. The caller must hold mutex_.
+  Hour& hour_of(const std::string& node, const std::string& name_space, Timestamp now) {
+    const auto is_over = [now](const Hour& hour) {
+      return now - hour.began >= std::chrono::hours(1);
+    };
+    auto& hours = hours_[node];
+    if (hours.size() >= kMaxChangingNamespacesAnHour && !hours.contains(name_space)) {
+      std::erase_if(hours, [&](const auto& one) { return is_over(one.second); });
+    }
+    const bool apart = hours.size() < kMaxChangingNamespacesAnHour || hours.contains(name_space);
+    Hour& hour = hours[apart ? name_space : std::string()];
+    if (is_over(hour)) {
+      hour = {now, {}, false};
+    }
+    return hour;
+  }
+
   mutable std::mutex mutex_;
   std::optional<Nonce> session_;
   std::map<std::string, Newest> newest_;
-  std::map<std::string, Hour> hours_;
+  std::map<std::string, std::map<std::string, Hour>> hours_;  // by node and namespace
 };
 
 }  // namespace assay::server

@@ -77,29 +77,75 @@ std::vector<Change> changes_between(const std::vector<InstanceBeat>& before,
   return changes;
 }
 
-// What a heartbeat changes, and the pods whose changes are beyond their limit for the first time.
+// What a heartbeat changes and a job was about, and the pods whose changes are beyond their limit
+// for the first time.
 struct Accounted {
+  struct Spent {
+    std::string name_space;
+    std::size_t changes;
+  };
   std::vector<Change> changes;
   std::vector<std::string> refused;
-  std::map<std::string, std::size_t> spent;  // by pod
+  std::map<std::string, Spent> spent;  // by pod
+  bool unlogged = false;               // something changed that no job was about
 };
 
-// Charges each pod for its own changes. A pod beyond its limit has no instances any more.
-Accounted account(Heartbeats& heartbeats, const std::string& node, std::vector<Change> changes,
-                  Timestamp now) {
+// Whether a report or an open job is about the instance. In doubt there is one.
+bool job_was_about(storage::Snapshot& snapshot, const std::string& node, const InstanceBeat& beat) {
+  if (beat.report) {
+    return true;
+  }
+  const auto job =
+      snapshot.newest_report(node, beat.artifact, std::string(name(JobScope::kDeviceMemory)),
+                             {.location = {},
+                              .pod = beat.instance.pod,
+                              .pod_volume = {},
+                              .instance = beat.instance.instance});
+  return job || job.error().code != ErrorCode::kNotFound;
+}
+
+// The cluster and the namespace of a pod. A node agent knows the uid alone, so each cluster is
+// asked. Empty: no cluster has reported such a pod, or its row cannot be read.
+std::string namespace_of(storage::Snapshot& snapshot, const std::string& uid) {
+  const std::string behind_each_uid = "\xff";  // in no UTF-8
+  storage::PodKey after;
+  for (;;) {
+    const auto next = snapshot.pods(after, 1);
+    if (!next || next->empty()) {
+      return {};
+    }
+    const std::string& cluster = next->front().cluster;
+    if (const auto pod = snapshot.pod(cluster, uid)) {
+      return cluster + "/" + pod->name_space;
+    }
+    after = {cluster, behind_each_uid};
+  }
+}
+
+// Charges each pod, within the share of its namespace, for its own changes. A pod beyond its limit
+// has no instances any more. What no job was about costs nothing, so that it is nobody's budget.
+Result<Accounted> account(Services& services, const std::string& node,
+                          const std::vector<Change>& changes, Timestamp now) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   Accounted accounted;
   std::map<std::string, std::vector<Change>> by_pod;
   for (const Change& change : changes) {
-    by_pod[change.instance->instance.pod].push_back(change);
+    if (job_was_about(*snapshot, node, *change.instance)) {
+      by_pod[change.instance->instance.pod].push_back(change);
+    } else {
+      accounted.unlogged = true;
+    }
   }
-  for (auto& [pod, own] : by_pod) {
-    const Heartbeats::Spent spent = heartbeats.spend(node, pod, own.size(), now);
+  for (const auto& [pod, own] : by_pod) {
+    const std::string name_space = namespace_of(*snapshot, pod);
+    const Heartbeats::Spent spent =
+        services.heartbeats.spend(node, name_space, pod, own.size(), now);
     if (spent == Heartbeats::Spent::kYes) {
-      accounted.spent.emplace(pod, own.size());
+      accounted.spent.insert({pod, {name_space, own.size()}});
       accounted.changes.insert(accounted.changes.end(), own.begin(), own.end());
       continue;
     }
-    heartbeats.forget(node, pod);
+    services.heartbeats.forget(node, pod);
     if (spent == Heartbeats::Spent::kRefusedFirst) {
       accounted.refused.push_back(pod);
     }
@@ -135,7 +181,7 @@ LogRecord record_of(const storage::NodeRow& node, const Accounted& accounted, Ti
                      {"pods_beyond_limit", accounted.refused}}};
 }
 
-// Also raises the node's version: putting its row does.
+// Also raises the node's version: putting its row does. What no job was about is not logged.
 Status log_changes(Services& services, const Taken& taken, const Accounted& accounted,
                    const Principal& actor) {
   const auto written = services.store.write([&](storage::Transaction& transaction) -> Status {
@@ -143,10 +189,29 @@ Status log_changes(Services& services, const Taken& taken, const Accounted& acco
     if (row.key != taken.node.key) {
       return fail(ErrorCode::kUntrustedSigner, "the node has enrolled with another key meanwhile");
     }
-    ASSAY_TRY(transaction.append(record_of(row, accounted, transaction.now(), actor.name)));
+    if (!accounted.changes.empty() || !accounted.refused.empty()) {
+      ASSAY_TRY(transaction.append(record_of(row, accounted, transaction.now(), actor.name)));
+    }
     return transaction.put_node(row);
   });
   return written ? Status() : std::unexpected(written.error());
+}
+
+// Accounts for what changed since `before`, and logs it.
+Status count_changes(Services& services, const Taken& taken,
+                     const std::vector<InstanceBeat>& before, const Principal& actor,
+                     Timestamp now) {
+  const std::vector<Change> changes = changes_between(before, taken.heartbeat.instances);
+  if (changes.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(const Accounted accounted, account(services, taken.node.name, changes, now));
+  const bool any = !accounted.changes.empty() || !accounted.refused.empty() || accounted.unlogged;
+  Status logged = any ? log_changes(services, taken, accounted, actor) : Status();
+  for (const auto& [pod, spent] : logged ? decltype(accounted.spent)() : accounted.spent) {
+    services.heartbeats.give_back(taken.node.name, spent.name_space, pod, spent.changes, now);
+  }
+  return logged;
 }
 
 }  // namespace
@@ -168,16 +233,9 @@ Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& no
     const bool known = newest && newest->key == taken.node.key;
     return HeartbeatAnswer{false, session, known ? newest->sequence : 0};
   }
-  const Accounted accounted =
-      account(services.heartbeats, node, changes_between(*before, taken.heartbeat.instances), now);
-  if (!accounted.changes.empty() || !accounted.refused.empty()) {
-    if (auto logged = log_changes(services, taken, accounted, actor); !logged) {
-      services.heartbeats.forget(node);  // what is not in the log does not count
-      for (const auto& [pod, changes] : accounted.spent) {
-        services.heartbeats.give_back(node, pod, changes, now);
-      }
-      return std::unexpected(std::move(logged).error());
-    }
+  if (auto counted = count_changes(services, taken, *before, actor, now); !counted) {
+    services.heartbeats.forget(node);  // what is not in the log does not count
+    return std::unexpected(std::move(counted).error());
   }
   return HeartbeatAnswer{true, session, sequence};
 }

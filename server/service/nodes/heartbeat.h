@@ -18,9 +18,9 @@ namespace assay::server {
 // changes is written after the answer. Everything else is kept in memory only. Errors:
 // node-not-enrolled; node-taken; node-revoked; enrolment-ended; enrolment-expired;
 // signature-invalid; untrusted-signer; payload-type-unknown; report-mismatch for another node's
-// heartbeat. Instances of a pod that changes more often than kMaxChangesOfAPodAnHour
-// (service/heartbeats.h) are left out, so that they count as unwatched; the log says so once an
-// hour.
+// heartbeat. Changes of an instance that no job was about raise the version, and are not logged.
+// Instances of a pod beyond the limits on changes (service/heartbeats.h) are left out, so that they
+// count as unwatched; the log says so once an hour.
 [[nodiscard]] Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& node,
                                                      ByteView envelope, const Principal& actor);
 

@@ -39,7 +39,7 @@ class NodeQuotaTest : public NodeTest {
     const Heartbeat made{worker_.node,
                          services_->heartbeats.session(random_).value(),
                          ++sequence_,
-                         {{{"uid-1", "main"}, model_.id, state, std::nullopt}}};
+                         {{{"uid-1", "main"}, model_.id, state, DocumentId(model_.id.root())}}};
     const Signer* const signers[] = {worker_.key.get()};
     const std::string payload = canonical_json(to_json(made)).value();
     return take_heartbeat(
@@ -156,7 +156,7 @@ TEST_F(NodeQuotaTest, ChangesThatCouldNotBeLogged_AreGivenBack) {
   enrol_ok(worker_);
   const std::string pod = "uid-1";
   ASSERT_EQ(
-      services_->heartbeats.spend(worker_.node, pod, kMaxChangesOfAPodAnHour - 1, clock_.now()),
+      services_->heartbeats.spend(worker_.node, "", pod, kMaxChangesOfAPodAnHour - 1, clock_.now()),
       Heartbeats::Spent::kYes);
   for (int i = 0; i < 3; ++i) {
     full_.full = true;
