@@ -10,12 +10,15 @@ namespace {
 
 constexpr std::string_view kVerified = "verified";
 constexpr std::string_view kViolated = "violated";
+constexpr std::string_view kEnded = "ended";
 
-// Facts have each instance once. Should there be more of it, the one that is not verified counts.
+// Facts have each instance once. Should there be more of it, the one that is neither verified nor
+// ended counts.
 const InstanceFact* watched_as(const std::string& instance, const Facts& known) {
   const InstanceFact* found = nullptr;
   for (const InstanceFact& one : known.instances) {
-    if (one.instance == instance && (found == nullptr || found->state == kVerified)) {
+    if (one.instance == instance &&
+        (found == nullptr || found->state == kVerified || found->state == kEnded)) {
       found = &one;
     }
   }
@@ -75,6 +78,11 @@ void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Jso
       actual["watch"] = to_json(*watched->watch);
     }
   }
+}
+
+bool has_ended(const std::string& instance, const Facts& known) {
+  const InstanceFact* watched = watched_as(instance, known);
+  return watched != nullptr && watched->state == kEnded;
 }
 
 void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t kMaxHeartbeatAgeSeconds = 10;
 void add_expected(const MemoryDemands& demands, Json& expected);
 // Adds to `actual` what the report and the newest heartbeat say about the instance.
 void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Json& actual);
+// Returns whether the newest heartbeat says that the instance was verified until it ended.
+[[nodiscard]] bool has_ended(const std::string& instance, const Facts& known);
 void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,
                   Timestamp now, Checks& checks);
 

@@ -41,7 +41,7 @@ struct MemoryFact {
 // node's agent says (server/service/nodes/heartbeat.h).
 struct InstanceFact {
   std::string instance;
-  std::string state;   // "pending", "verified", "violated", "unknown"
+  std::string state;   // "pending", "verified", "violated", "unknown", "ended"
   Timestamp heard_at;  // when the service got that heartbeat
   // Where a violated instance was found changed, for people: no condition looks at it.
   std::vector<BeatFinding> findings{};

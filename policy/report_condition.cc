@@ -112,12 +112,14 @@ const ReportFact* report_on_volume(const std::vector<const ReportFact*>& reports
   return found == reports.end() ? nullptr : *found;
 }
 
-// Instances that the node agent names and that have no report, by name.
+// Instances that the node agent names, that have not ended and that have no report, by name.
 void add_unreported(const std::vector<const ReportFact*>& reports, const Facts& known,
                     std::vector<Wanted>& wanted) {
   std::set<std::string> unreported;
   for (const InstanceFact& one : known.instances) {
-    unreported.insert(one.instance);
+    if (!has_ended(one.instance, known)) {
+      unreported.insert(one.instance);
+    }
   }
   for (const ReportFact* report : reports) {
     unreported.erase(report->instance);
@@ -285,6 +287,22 @@ bool holds_another(const ReportCondition& condition, const Scope& scope,
   });
 }
 
+// An instance that was verified until it ended says nothing more, as long as another one that has
+// not ended is right. Without one it counts like every other instance: what was there last.
+void leave_out_ended(const ReportCondition& condition, const Scope& scope,
+                     std::vector<Wanted>& all) {
+  const auto ended = [&](const Wanted& wanted) {
+    return !by_place(condition) && wanted.report != nullptr && wanted.report->result == kVerified &&
+           has_ended(wanted.report->instance, scope.known);
+  };
+  const bool lives = std::any_of(all.begin(), all.end(), [&](const Wanted& wanted) {
+    return !ended(wanted) && judge_one(condition, scope, wanted).outcome == Outcome::kPass;
+  });
+  if (lives) {
+    std::erase_if(all, ended);
+  }
+}
+
 // The smaller, the worse: known to be wrong, said to be wrong by a report that does not count, not
 // known, undecided, right. Below a `not` only the first turns round, so the order of the places
 // must not decide which of the first two is shown.
@@ -326,6 +344,7 @@ ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
            judge_one(condition, scope, wanted).outcome != Outcome::kPass &&
            holds_another(condition, scope, wanted.volume);
   });
+  leave_out_ended(condition, scope, all);
   if (all.empty()) {
     all.emplace_back();  // every volume holds another model: this one is nowhere
   }

@@ -14,7 +14,8 @@ namespace {
 constexpr JsonLimits kBeatLimits{1U << 20};
 
 constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
-                                InstanceState::kViolated, InstanceState::kUnknown};
+                                InstanceState::kViolated, InstanceState::kUnknown,
+                                InstanceState::kEnded};
 
 constexpr std::array kChecks = {WatchCheck::kTags, WatchCheck::kSha256, WatchCheck::kRandom};
 constexpr std::uint64_t kAll = 100;  // percent
@@ -69,8 +70,8 @@ Result<InstanceBeat> read_beat(const Json& json) {
   }
   ASSAY_ASSIGN(const InstanceState state, instance_state_from(members::text(json, "state")));
   ASSAY_ASSIGN(auto report, read_report(json));
-  if (state == InstanceState::kVerified && !report) {
-    return violation("a verified instance names its report", "/report");
+  if ((state == InstanceState::kVerified || state == InstanceState::kEnded) && !report) {
+    return violation("an instance that is or was verified names its report", "/report");
   }
   std::vector<BeatFinding> findings = read_findings(json);
   if (!findings.empty() && state != InstanceState::kViolated) {
@@ -107,6 +108,8 @@ std::string_view name(InstanceState state) {
       return "verified";
     case InstanceState::kViolated:
       return "violated";
+    case InstanceState::kEnded:
+      return "ended";
     case InstanceState::kUnknown:
       break;
   }
@@ -118,7 +121,7 @@ Result<InstanceState> instance_state_from(std::string_view text) {
       std::ranges::find(kStates, text, [](InstanceState state) { return name(state); });
   if (found == kStates.end()) {
     return fail(ErrorCode::kInvalidParameter,
-                "an instance is pending, verified, violated or unknown");
+                "an instance is pending, verified, violated, unknown or ended");
   }
   return *found;
 }

@@ -26,8 +26,10 @@ inline constexpr std::size_t kMaxBeatText = 256;
 
 // What the node agent found out about an instance. kVerified: the bytes are those of the artifact.
 // kViolated: they are not. kUnknown: the bytes could not be read, or were not read recently.
-// kPending: not checked yet; the node agent of this project never sends kPending.
-enum class InstanceState : std::uint8_t { kPending, kVerified, kViolated, kUnknown };
+// kPending: not checked yet; the node agent of this project never sends kPending. kEnded: they were
+// those of the artifact until the owners released the memory or ended, and no process of the
+// instance is registered any more.
+enum class InstanceState : std::uint8_t { kPending, kVerified, kViolated, kUnknown, kEnded };
 [[nodiscard]] std::string_view name(InstanceState state);  // "pending", "verified", ...
 [[nodiscard]] Result<InstanceState> instance_state_from(std::string_view name);
 
@@ -61,7 +63,8 @@ struct InstanceBeat {
   JobInstance instance;
   ArtifactId artifact;
   InstanceState state;
-  // Digest of the envelope of the report that verified the instance; always present with kVerified.
+  // Digest of the envelope of the report that verified the instance; always present with kVerified
+  // and kEnded.
   std::optional<DocumentId> report;
   std::vector<BeatFinding> findings{};  // present only with kViolated
   std::optional<WatchedBy> watch{};     // present only with kVerified; older agents do not say it

@@ -110,6 +110,25 @@ class Memory(unittest.TestCase):
         owner.close()
         self.assertRegex(self.becomes("instance-"), r"instance-(unwatched|missing)")
 
+    def test_the_end_of_one_server_leaves_the_other(self):
+        owner = self.owner()
+        self.verified()
+        other = self.owner(instance="other")
+        self.becomes("report-missing")
+        self.assertEqual(self.job("other")["result"], "verified")
+        nodes.wait_until("an allow", lambda: self.serve()[0])
+        other.close()
+
+        def ended():
+            _, view = self.service.request("GET", f"/v1/nodes/{NODE}")
+            return {"main": "verified", "other": "ended"} == {
+                one["instance"]: one["state"] for one in view["instances"]}
+        nodes.wait_until("the end", ended)
+        allowed, said = self.serve()
+        self.assertTrue(allowed, said)
+        owner.close()
+        self.becomes("instance-unwatched")
+
     def test_without_heartbeats_nothing_is_known(self):
         self.owner()
         self.verified()

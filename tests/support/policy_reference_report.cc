@@ -209,6 +209,17 @@ bool holds_only_another(const ReportCondition& condition, const ReportQuestion& 
          });
 }
 
+// Whether all that was heard of the instance is that it had ended.
+bool is_over(const Facts& facts, const std::string& instance) {
+  std::set<std::string> states;
+  for (const InstanceFact& one : facts.instances) {
+    if (one.instance == instance) {
+      states.insert(one.state);
+    }
+  }
+  return states == std::set<std::string>{"ended"};
+}
+
 // For each instance that was heard of and that no report is about.
 void add_unreported(const Places& places, const Facts& facts, std::vector<Found>& found) {
   std::set<std::string> reported;
@@ -216,9 +227,29 @@ void add_unreported(const Places& places, const Facts& facts, std::vector<Found>
     reported.insert(report.instance);
   }
   for (const InstanceFact& one : facts.instances) {
-    if (!reported.contains(one.instance)) {
+    if (!reported.contains(one.instance) && !is_over(facts, one.instance)) {
       found.emplace_back(std::nullopt);
     }
+  }
+}
+
+// Beside one that is there and right, those that ended well are forgotten.
+void forget_ended(const ReportCondition& condition, const ReportQuestion& question,
+                  std::vector<Found>& found) {
+  std::vector<Found> there;
+  std::vector<Found> bad_end;
+  bool right = false;
+  for (const Found& one : found) {
+    if (!one || !is_over(question.facts, one->instance)) {
+      there.push_back(one);
+      right = right || is_right(condition, question, one);
+    } else if (one->result != "verified") {
+      bad_end.push_back(one);
+    }
+  }
+  if (right) {
+    there.insert(there.end(), bad_end.begin(), bad_end.end());
+    found = there;
   }
 }
 
@@ -249,6 +280,9 @@ std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuest
   }
   if (!files && condition.memory.watched) {
     add_unreported(places, question.facts, found);
+  }
+  if (!files) {
+    forget_ended(condition, question, found);
   }
   return found.empty() ? std::vector<Found>{std::nullopt} : found;
 }

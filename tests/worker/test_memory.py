@@ -399,7 +399,7 @@ class Memory(NodeTestCase):
         owner.release()
         self.assertLess(time.monotonic() - begun, 5)  # 0.5 s where nothing else runs
         self.assertNotIn("memfd:weights", maps.read_text())
-        self.assertEqual(self.beat("unknown")["instances"][0]["state"], "unknown")
+        self.assertEqual(self.beat("ended")["instances"][0]["state"], "ended")
 
     def reader(self, process):
         """The number of the process that reads memory."""

@@ -17,16 +17,11 @@ namespace assay::worker {
 
 namespace {
 
-constexpr std::string_view kStorageReplaced = "its owner saw storage replaced";
-
 Finding trouble(const Error& error) { return {Finding::Kind::kError, {}, error.detail}; }
 
-std::string for_a_beat(std::string text) {
-  text.resize(std::min(text.size(), kMaxBeatText));
-  while (!is_utf8(text)) {  // as is a text that was cut inside of a character
-    text.pop_back();
-  }
-  return text;
+// Other processes of an instance that has ended may still be there.
+InstanceState for_owners(InstanceState state) {
+  return state == InstanceState::kEnded ? InstanceState::kUnknown : state;
 }
 
 // For Schedule. Without random numbers slices come in their order, and none is left out.
@@ -68,13 +63,7 @@ void InstanceWatch::put(std::unique_ptr<Watcher> watcher) {
   const std::scoped_lock lock(mutex_);
   const Watcher& added = *watcher;
   old = std::exchange(watchers_[added.beat.instance], std::move(watcher));
-  if (watchers_.size() <= kMaxBeatInstances) {
-    return;
-  }
-  const auto found = std::ranges::find_if(watchers_, [&](const auto& item) {
-    return item.second.get() != &added && !item.second->model;
-  });
-  if (found != watchers_.end()) {
+  if (const auto found = one_too_many(added); found != watchers_.end()) {
     idle = std::move(found->second);
     watchers_.erase(found);
   }
@@ -86,7 +75,7 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
   if (const auto why = objection(*model)) {
     note({instance, artifact, why->first, report}, {&why->second, 1});
     model->begin_check();
-    model->tell(why->first, {&why->second, 1});
+    model->tell(for_owners(why->first), {&why->second, 1});
     model->release();
     return;
   }
@@ -135,7 +124,7 @@ std::optional<std::pair<InstanceState, Finding>> InstanceWatch::objection(Instan
                      Finding{Finding::Kind::kChanged, {}, std::string(kStorageReplaced)});
   }
   if (model.over().stop_requested()) {
-    return std::pair(InstanceState::kUnknown,
+    return std::pair(InstanceState::kEnded,
                      trouble({ErrorCode::kCancelled, "its memory was let go", {}}));
   }
   return std::nullopt;
@@ -144,74 +133,6 @@ std::optional<std::pair<InstanceState, Finding>> InstanceWatch::objection(Instan
 void InstanceWatch::note_look(Watcher& watcher) {
   const std::scoped_lock lock(mutex_);
   watcher.looked = now_();
-}
-
-// While its owner is waited for, nobody looks at an instance: what was seen before counts no more.
-InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
-  InstanceBeat beat = watcher.beat;
-  const bool held = watcher.model && !watcher.model->over().stop_requested();
-  if (beat.state == InstanceState::kVerified &&
-      (!held || now_() - watcher.looked > 2 * cycle(plan_) + kLateBy)) {
-    beat.state = InstanceState::kUnknown;
-  }
-  if (beat.state == InstanceState::kVerified) {
-    beat.watch = watched_by(plan_);
-  }
-  if (beat.state == InstanceState::kViolated) {
-    for (const Finding& finding :
-         std::span(watcher.found).first(std::min(watcher.found.size(), kMaxBeatFindings))) {
-      beat.findings.push_back({for_a_beat(finding.tensor), for_a_beat(finding.detail)});
-    }
-  }
-  return beat;
-}
-
-// Of what is registered. What no job was about, nobody looks at.
-InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ranks) const {
-  const auto place = watchers_.find(instance);
-  const auto is_known = [&](const auto& rank) {
-    return rank.second.artifact == place->second->beat.artifact;
-  };
-  const bool changed =
-      std::ranges::any_of(ranks, [](const auto& rank) { return rank.second.changed; });
-  const BeatFinding replaced{"", std::string(kStorageReplaced)};
-  if (place == watchers_.end() || std::ranges::none_of(ranks, is_known)) {
-    return {instance, ranks.begin()->second.artifact,
-            changed ? InstanceState::kViolated : InstanceState::kUnknown, std::nullopt,
-            changed ? std::vector{replaced} : std::vector<BeatFinding>()};
-  }
-  const Watcher& watcher = *place->second;
-  InstanceBeat beat = said_of(watcher);
-  const bool all = std::ranges::all_of(ranks, is_known) && watcher.model &&
-                   watcher.model->processes() == ranks.size();
-  if (beat.state == InstanceState::kVerified && !all) {
-    beat.state = InstanceState::kUnknown;
-  }
-  if (changed && beat.state != InstanceState::kViolated) {
-    beat.state = InstanceState::kViolated;
-    beat.findings = {replaced};
-  }
-  if (beat.state != InstanceState::kVerified) {
-    beat.watch.reset();
-  }
-  return beat;
-}
-
-std::vector<InstanceBeat> InstanceWatch::beats() const {
-  const std::scoped_lock lock(mutex_);
-  std::vector<InstanceBeat> beats;
-  for (const auto& [instance, ranks] : present_) {
-    if (beats.size() < kMaxBeatInstances) {
-      beats.push_back(said_of(instance, ranks));
-    }
-  }
-  for (const auto& [instance, watcher] : watchers_) {
-    if (beats.size() < kMaxBeatInstances && !present_.contains(instance)) {
-      beats.push_back(said_of(*watcher));
-    }
-  }
-  std::ranges::sort(beats, {}, &InstanceBeat::instance);
-  return beats;
 }
 
 void InstanceWatch::came(const Owner& owner) {
@@ -249,6 +170,11 @@ std::shared_ptr<InstanceModel> InstanceWatch::settle(Watcher& watcher, InstanceS
   bool asked = false;
   {
     const std::scoped_lock lock(mutex_);
+    // What had the bytes of the model until its owner let go of it has ended. The rest stays open.
+    if (state == InstanceState::kUnknown && watcher.model->over().stop_requested() &&
+        !is_late(watcher)) {
+      state = InstanceState::kEnded;
+    }
     watcher.beat.state = state;
     watcher.found.assign(findings.begin(), findings.end());
     model = std::exchange(watcher.model, nullptr);  // from now on ask() answers itself
@@ -263,7 +189,7 @@ std::shared_ptr<InstanceModel> InstanceWatch::settle(Watcher& watcher, InstanceS
   if (asked) {
     model->begin_check();
   }
-  model->tell(state, findings);
+  model->tell(for_owners(state), findings);
   return model;
 }
 
@@ -469,7 +395,14 @@ void InstanceWatch::violate(const Owner& owner, std::span<const std::string> ten
     }
   }
   const auto place = watchers_.find(instance);
-  if (place == watchers_.end() || !place->second->model) {
+  if (place == watchers_.end()) {
+    return;
+  }
+  if (!place->second->model) {
+    if (place->second->beat.artifact == registration.artifact) {
+      place->second->beat.state = InstanceState::kViolated;  // also when the registration has ended
+      place->second->found = {{Finding::Kind::kChanged, {}, std::string(kStorageReplaced)}};
+    }
     return;
   }
   for (const std::string& tensor : tensors) {

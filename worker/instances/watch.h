@@ -14,6 +14,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -78,10 +79,12 @@ class InstanceWatch {
 
   // Returns what the next heartbeat says (heartbeat.h), sorted by pod and name: at most
   // kMaxBeatInstances instances. When there are more, instances without a registration are left out
-  // first. A registered instance about which there was no job is unknown. An instance that a job
+  // first, those of pods without any registration before the others. A registered instance about
+  // which there was no job is unknown. An instance that a job
   // verified becomes unknown in two cases: the registered processes are not exactly those that the
   // job verified; or the last check of all its bytes ended more than two cycles of the plan
-  // (cycle(), schedule.h) plus kLateBy ago.
+  // (cycle(), schedule.h) plus kLateBy ago. One that was verified until its owners let go of its
+  // memory is ended, as long as none of its processes is registered.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
@@ -117,6 +120,7 @@ class InstanceWatch {
     bool changed = false;                      // the owner said that its storage was replaced
   };
   using Ranks = std::map<std::uint64_t, Present>;
+  using Watchers = std::map<JobInstance, std::unique_ptr<Watcher>>;
 
   // What the thread of a watcher knows.
   struct Look {
@@ -130,7 +134,16 @@ class InstanceWatch {
   };
   enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kDraw, kSlice, kYield };
 
+  static constexpr std::string_view kStorageReplaced = "its owner saw storage replaced";
+
   void put(std::unique_ptr<Watcher> watcher);
+  // Returns the watcher to be forgotten when there are more than kMaxBeatInstances: not `added`,
+  // and none that watches; end() when there is none. The caller must hold mutex_.
+  [[nodiscard]] Watchers::iterator one_too_many(const Watcher& added);
+  // Returns whether a process of the pod is registered. The caller must hold mutex_.
+  [[nodiscard]] bool has_registration(const std::string& pod) const;
+  // Returns whether the last look at all bytes is too long ago. The caller must hold mutex_.
+  [[nodiscard]] bool is_late(const Watcher& watcher) const;
   void start(const JobInstance& instance);
   void run(Watcher& watcher, const std::stop_token& stop);
   [[nodiscard]] Schedule new_schedule(unsigned slices);
@@ -194,8 +207,8 @@ class InstanceWatch {
   OnChange on_located_;
   Now now_;
   mutable std::mutex mutex_;
-  std::map<JobInstance, std::unique_ptr<Watcher>> watchers_;  // guarded by mutex_
-  std::map<JobInstance, Ranks> present_;                      // guarded by mutex_
+  Watchers watchers_;                     // guarded by mutex_
+  std::map<JobInstance, Ranks> present_;  // guarded by mutex_
 };
 
 }  // namespace assay::worker

@@ -276,7 +276,7 @@ Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question
 // What the node's agent said last of instances that the asker has. An agent with another key is
 // another agent. Read after the snapshot: what it says is at least as new. An instance under
 // another artifact of the request is a fact for that one; under none of them, a pod must not have
-// it, so it is a fact for each, and verified for none.
+// it, so it is a fact for each, and verified for none; once it has ended, the pod has it no more.
 void collect_instances(const Services& services, const NodeQuestion& question,
                        const storage::NodeRow& node, policy::Facts& facts) {
   if (!has_memory(question)) {
@@ -290,7 +290,8 @@ void collect_instances(const Services& services, const NodeQuestion& question,
     const bool own = beat.artifact == *facts.artifact;
     const bool foreign = question.workload.pod &&
                          std::ranges::find(question.models, beat.artifact) == question.models.end();
-    if (beat.instance.pod != question.pod_uid || !(own || foreign)) {
+    const bool had = !own && beat.state == InstanceState::kEnded;
+    if (beat.instance.pod != question.pod_uid || !(own || foreign) || had) {
       continue;
     }
     const InstanceState state =

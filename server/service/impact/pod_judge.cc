@@ -17,14 +17,15 @@ struct Running {
   bool violated;  // an instance of the pod is
 };
 
-// What the newest heartbeat of the node says of the pod, if it names an instance of it.
+// What the newest heartbeat of the node says of the pod, if it names an instance of it that has not
+// ended.
 std::optional<Running> runs(const Services& services, const storage::PodRow& row,
                             const std::string& node) {
   const auto heard = services.heartbeats.of(node);
   std::optional<Running> running;
   if (heard) {
     for (const InstanceBeat& beat : heard->instances) {
-      if (beat.instance.pod == row.uid) {
+      if (beat.instance.pod == row.uid && beat.state != InstanceState::kEnded) {
         const bool before = running && running->violated;
         running = {heard->heard_at, before || beat.state == InstanceState::kViolated};
       }

@@ -357,12 +357,16 @@ TEST_P(InstanceWatchTest, FullPassesReadFreshExports) {
   owners_[0]->await(InstanceState::kViolated);
 }
 
-TEST_P(InstanceWatchTest, MemoryTakenBack_IsUnknown) {
+TEST_P(InstanceWatchTest, MemoryTakenBack_HasEnded) {
   begin();
   owners_[0]->end();
-  while (state() != InstanceState::kUnknown) {
+  while (state() != InstanceState::kEnded) {
     std::this_thread::yield();
   }
+  while (states().size() < 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(states(), (std::vector{InstanceState::kVerified, InstanceState::kEnded}));
   const std::weak_ptr<FakeOwner> owner = owners_[0];
   owners_.clear();
   while (!owner.expired()) {
@@ -371,6 +375,54 @@ TEST_P(InstanceWatchTest, MemoryTakenBack_IsUnknown) {
 }
 
 // Nobody looks at the memory meanwhile, so nothing is known of it.
+// It has ended when its last process is gone, and not while one is there, as before or anew.
+TEST_P(InstanceWatchTest, WhoeverIsRegistered_HasNotEnded) {
+  begin();
+  for (const auto& owner : owners_) {
+    watch_->came(*owner);
+  }
+  owners_[0]->end();
+  watch_->gone(*owners_[0]);
+  while (states().size() < 2) {  // the watch is over
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  for (std::size_t rank = 1; rank < owners_.size(); ++rank) {
+    watch_->gone(*owners_[rank]);
+  }
+  EXPECT_EQ(state(), InstanceState::kEnded);
+  FakeOwner again(id());
+  watch_->came(again);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  watch_->gone(again);
+  EXPECT_EQ(state(), InstanceState::kEnded);
+}
+
+// Nobody hides what was found by ending it.
+TEST_P(InstanceWatchTest, ViolatedOnes_StaySoWhenTheyEnd) {
+  begin();
+  owners_[0]->flip(0, 0);
+  owners_[0]->await(InstanceState::kViolated);
+  for (const auto& owner : owners_) {
+    owner->end();
+    watch_->gone(*owner);
+  }
+  EXPECT_EQ(state(), InstanceState::kViolated);
+}
+
+TEST_P(InstanceWatchTest, WhatItsOwnerSawReplaced_StaysSoWhenItEnds) {
+  begin();
+  owners_[0]->end();
+  while (state() != InstanceState::kEnded) {
+    std::this_thread::yield();
+  }
+  FakeOwner again(id());
+  watch_->came(again);
+  watch_->violate(again, {});
+  watch_->gone(again);
+  EXPECT_EQ(state(), InstanceState::kViolated);
+}
+
 TEST_P(InstanceWatchTest, WhileAnOwnerIsWaitedFor_TheInstanceIsUnknown) {
   begin(100, [this] {
     while (held_) {
@@ -486,6 +538,35 @@ TEST(InstanceWatch, NotesOfManyInstances_AreKeptWithinABound) {
                {});
   }
   EXPECT_EQ(watch.beats().size(), kMaxBeatInstances);
+}
+
+// The ends of instances of a pod that is there are said on, however many pods come and go.
+TEST(InstanceWatch, NotesOfPodsThatAreGone_MakeRoomFirst) {
+  InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
+  const ArtifactId artifact(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
+  const auto note = [&](const std::string& pod, const std::string& name) {
+    watch.note({{pod, name}, artifact, InstanceState::kEnded, DocumentId(artifact.root())}, {});
+  };
+  FakeOwner there(artifact);
+  there.edit_peer().pod = "a";
+  watch.came(there);
+  note("a", "ended");
+  for (int i = 0; i < 100; ++i) {
+    note("b" + std::to_string(i), "main");
+  }
+  const auto names = [&](const std::string& pod) {
+    return std::ranges::count_if(watch.beats(),
+                                 [&](const InstanceBeat& one) { return one.instance.pod == pod; });
+  };
+  EXPECT_EQ(watch.beats().size(), kMaxBeatInstances);
+  EXPECT_EQ(names("a"), 2);
+  FakeOwner busy(artifact);
+  busy.edit_peer().pod = "c";
+  watch.came(busy);
+  for (int i = 0; i < 100; ++i) {
+    note("c", "i" + std::to_string(i));
+  }
+  EXPECT_EQ(names("a"), 2);
 }
 
 }  // namespace
