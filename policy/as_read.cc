@@ -7,6 +7,7 @@
 
 #include "policy/accelerator.h"
 #include "policy/conditions.h"
+#include "policy/filler.h"
 #include "policy/glob.h"
 
 namespace assay::policy {
@@ -66,6 +67,31 @@ void keep_answers(std::vector<std::string>& names, const std::vector<Question>& 
 
 bool reads_images(const PolicyDocument& policy) {
   return !policy.images.empty() || !policy.fill_at_run.empty();
+}
+
+// Of what a container runs, the lists that some policy compares.
+void keep_read(ContainerImage& container, std::span<const ActivePolicy> policies) {
+  BoundLists read;
+  for (const ActivePolicy& policy : policies) {
+    const BoundLists bound = bound_lists(policy.document, container.image);
+    read.command = read.command || bound.command;
+    read.args = read.args || bound.args;
+  }
+  if (!read.command) {
+    container.command.reset();
+  }
+  if (!read.args) {
+    container.args.reset();
+  }
+}
+
+// Whether what the policy compares of the containers was kept. A list that was never known is none
+// that was left out, and cannot be told from it.
+bool has_lists(const PolicyDocument& policy, const Workload& read) {
+  return std::ranges::all_of(read.images, [&](const ContainerImage& one) {
+    const BoundLists bound = bound_lists(policy, one.image);
+    return !one.init || ((!bound.command || one.command) && (!bound.args || one.args));
+  });
 }
 
 // Everything that policies ask of who asked.
@@ -187,7 +213,7 @@ bool reads_enough(const PolicyDocument& policy, const Workload& read,
       return true;
     }
   }
-  return (match.resources.empty() || kept.resources(match)) &&
+  return has_lists(policy, read) && (match.resources.empty() || kept.resources(match)) &&
          (!match.accelerators || kept.accelerators(match)) &&
          (!reads_images(policy) || !read.pod || std::ranges::any_of(policies, [](const auto& one) {
            return reads_images(one.document);
@@ -206,8 +232,9 @@ Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
   const bool images = std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
     return reads_images(policy.document);
   });
-  if (!images) {
-    for (ContainerImage& one : workload.images) {
+  for (ContainerImage& one : workload.images) {
+    keep_read(one, policies);
+    if (!images) {
       one.image.clear();
     }
   }

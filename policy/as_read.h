@@ -19,7 +19,8 @@ inline constexpr std::size_t kMaxReadNames = 16;
 
 // Returns a copy of `workload`. Of the labels, resources and ways to an accelerator, the copy keeps
 // only those that the `match` part of at least one policy looks for. When no policy has `images` or
-// `fill_at_run`, the image names in the copy are empty. Of the requester, the copy keeps what some
+// `fill_at_run`, the image names in the copy are empty. Of what init containers run, the copy keeps
+// the lists that some policy's `fillers` compare. Of the requester, the copy keeps what some
 // policy asks for, and the groups that some pattern matches. With `policies`, evaluate() gives the
 // same verdict about the copy as about `workload`.
 [[nodiscard]] Workload as_read(Workload workload, std::span<const ActivePolicy> policies);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/container_image.h"
 #include "policy/memory_fact.h"
 #include "policy/shared_list.h"
 #include "policy/stage_evidence_fact.h"
@@ -191,16 +192,6 @@ struct Mount {
   // Location of the whole volume. Set only when `location` is empty although the volume has a
   // location.
   std::string volume_location{};
-};
-
-struct ContainerImage {
-  std::string container;
-  std::string image;  // as the pod writes it
-  bool init = false;
-  // True when the container may remount its read-only volumes as writable, or reach them outside of
-  // its mounts. Reasons: privileges, capabilities, mounts that propagate, or the node's processes
-  // or devices.
-  bool remounts = false;
 };
 
 // Who asked for the workload, when it was created. What is absent is not known.

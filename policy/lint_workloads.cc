@@ -150,6 +150,13 @@ void Workloads::pods(const PolicyDocument& policy) {
         "fill_at_run without a condition that is decided at serve: nobody looks at what is filled "
         "in");
   }
+  for (const Filler& filler : policy.fillers) {
+    if (!filler.command) {
+      warn("fillers without command: a pod may run another program of the image: " + filler.image);
+    } else if (!filler.args) {
+      warn("fillers without args: a pod may give the command any: " + filler.image);
+    }
+  }
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "policy/combine.h"
 #include "policy/evaluate.h"
-#include "policy/volumes.h"
+#include "policy/filler.h"
 #include "schemas/core/printable.h"
 
 namespace assay::policy {
@@ -75,6 +75,10 @@ std::string advice(const Locations& locations, const FilledVolumes& filled, Deci
   }
   if (!filled.allowed.empty() && point == DecisionPoint::kServe) {
     return "a report condition at serve: only a report says what a filled volume holds";
+  }
+  if (!filled.differing.empty()) {
+    return std::string(kNeedsMountedLocation) +
+           "; an init container runs something else than fillers lets its image run";
   }
   if (!filled.others.empty()) {
     return std::string(kNeedsMountedLocation) +
@@ -201,10 +205,15 @@ FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workl
   std::set<std::string_view> init;
   bool over = false;  // another container came after a filler
   for (const ContainerImage& one : workload.images) {
-    const bool fills =
-        one.init && has_one_name(one.image) &&
+    const bool listed =
+        one.init &&
         std::any_of(policy.fill_at_run.begin(), policy.fill_at_run.end(),
-                    [&](const std::string& digest) { return one.image.ends_with("@" + digest); });
+                    [&](const std::string& digest) { return has_digest(one.image, digest); });
+    const std::string list = listed ? differing_list(policy, one) : std::string();
+    if (!list.empty()) {
+      filled.differing.insert(one.container + ": " + list);
+    }
+    const bool fills = listed && list.empty();
     if (one.init) {
       init.insert(one.container);
     }
@@ -285,6 +294,9 @@ ConditionResult judge_reference(const PolicyDocument& policy, const Locations& l
                      {"locations", shown_set(locations.counted)}};
   if (!filled.others.empty()) {
     result.actual["filled_by_others"] = shown_set(filled.others);
+  }
+  if (!filled.differing.empty()) {
+    result.actual["fillers_differ"] = shown_set(filled.differing);
   }
   return result;
 }

@@ -86,6 +86,9 @@ struct MountedModels {
 struct FilledVolumes {
   LocationSet allowed;  // filled by an image of the policy's fill_at_run
   LocationSet others;   // filled by any other init container
+  // Init containers with such an image that run something else than the policy lets the image run,
+  // and in which list: "initializer: args".
+  LocationSet differing;
   // The init containers with an image of fill_at_run, up to the first other container that starts
   // after one of them. Later init containers with such an image may not write to these volumes,
   // because that other container has already seen the volumes.

@@ -31,10 +31,17 @@ Json to_json(const Mount& mount) {
 }
 
 Json to_json(const ContainerImage& image) {
-  return {{"container", image.container},
-          {"image", image.image},
-          {"init", image.init},
-          {"remounts", image.remounts}};
+  Json json = {{"container", image.container},
+               {"image", image.image},
+               {"init", image.init},
+               {"remounts", image.remounts}};
+  for (const auto& [member, digest] :
+       {std::pair{"command", &image.command}, std::pair{"args", &image.args}}) {
+    if (*digest) {
+      json[member] = (*digest)->text();
+    }
+  }
+  return json;
 }
 
 template <typename Item>
@@ -87,13 +94,16 @@ Result<Mount> mount_from_json(const Json& json, const std::string& where) {
 }
 
 Result<ContainerImage> image_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"container", "image", "init", "remounts"}));
+  ASSAY_TRY(
+      check_members(json, where, {"container", "image", "init", "remounts"}, {"command", "args"}));
   const Reader in{json, where};
   ContainerImage image;
   ASSAY_ASSIGN(image.container, in.text("container"));
   ASSAY_ASSIGN(image.image, in.text("image"));
   ASSAY_ASSIGN(image.init, in.flag("init"));
   ASSAY_ASSIGN(image.remounts, in.flag("remounts"));
+  ASSAY_ASSIGN(image.command, in.parsed_if_there("command", Digest::parse));
+  ASSAY_ASSIGN(image.args, in.parsed_if_there("args", Digest::parse));
   return image;
 }
 

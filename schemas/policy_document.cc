@@ -312,6 +312,43 @@ Result<std::map<std::string, std::vector<std::string>>> read_affinity(const Json
   return affinity;
 }
 
+// The kubelet puts variables of the container, which the pod gives, in the place of "$(NAME)": a
+// list with one binds nothing.
+Result<std::optional<std::vector<std::string>>> read_run_list(const Json& json, const char* member,
+                                                              const std::string& where) {
+  if (!json.contains(member)) {
+    return std::optional<std::vector<std::string>>();
+  }
+  std::vector<std::string> list = members::texts(json, member);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].find("$(") != std::string::npos) {
+      return invalid("what a pod puts in the place of $(NAME) is not bound: write the value",
+                     where + "/" + member + "/" + std::to_string(i));
+    }
+  }
+  return list;
+}
+
+Result<std::vector<Filler>> read_fillers(const Json& json,
+                                         const std::vector<std::string>& fill_at_run) {
+  std::vector<Filler> fillers;
+  static const Json kNone = Json::array();
+  for (const Json& item : members::child(json, "fillers", kNone)) {
+    const std::string where = "/fillers/" + std::to_string(fillers.size());
+    Filler filler{members::text(item, "image")};
+    if (std::ranges::find(fill_at_run, filler.image) == fill_at_run.end()) {
+      return invalid("the image of a filler is one of fill_at_run", where + "/image");
+    }
+    ASSAY_ASSIGN(filler.command, read_run_list(item, "command", where));
+    ASSAY_ASSIGN(filler.args, read_run_list(item, "args", where));
+    if (!filler.command && !filler.args) {
+      return invalid("a filler has command, args or both", where);
+    }
+    fillers.push_back(std::move(filler));
+  }
+  return fillers;
+}
+
 Status read_pod_members(const Json& json, PolicyDocument& policy) {
   ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
   policy.other_volumes = members::texts(json, "other_volumes");
@@ -323,6 +360,7 @@ Status read_pod_members(const Json& json, PolicyDocument& policy) {
   }
   policy.writable_mounts = json.value("writable_mounts", false);
   policy.fill_at_run = members::texts(json, "fill_at_run");
+  ASSAY_ASSIGN(policy.fillers, read_fillers(json, policy.fill_at_run));
   return {};
 }
 
@@ -471,6 +509,16 @@ void write_pod_members(const PolicyDocument& policy, Json& json) {
     if (!patterns->empty()) {
       json[member] = *patterns;
     }
+  }
+  for (const Filler& filler : policy.fillers) {
+    Json item = {{"image", filler.image}};
+    for (const auto& [member, list] :
+         {std::pair{"command", &filler.command}, std::pair{"args", &filler.args}}) {
+      if (*list) {
+        item[member] = **list;
+      }
+    }
+    json["fillers"].push_back(std::move(item));
   }
   if (policy.mounts != MountRule::kExact) {
     json["mounts"] = name(policy.mounts);

@@ -177,6 +177,14 @@ struct Condition {
   std::optional<OpenSet> open_set{};
 };
 
+// What init containers with an image of PolicyDocument::fill_at_run may run: exact lists, as a pod
+// spells its `command` and `args`. An empty list: the pod gives none. Absent: not bound.
+struct Filler {
+  std::string image;  // digest ("sha256:..."), one of fill_at_run
+  std::optional<std::vector<std::string>> command{};
+  std::optional<std::vector<std::string>> args{};
+};
+
 struct PolicyDocument {
   std::string name;
   std::uint64_t version;  // 1, 2, ...
@@ -200,6 +208,9 @@ struct PolicyDocument {
   // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
   // when the pod runs. Conditions about the content of such a volume are decided at serve.
   std::vector<std::string> fill_at_run{};
+  // A container whose image is named here must run what one entry for the image says. Images of
+  // fill_at_run without an entry run anything.
+  std::vector<Filler> fillers{};
   NamePolicy names{};  // which artifact a model name without an artifact id stands for
   std::vector<Condition> require;
 };

@@ -127,6 +127,22 @@ TEST(WorkloadLint, FillAtRun_NeedsAConditionAtServe) {
   EXPECT_EQ(warning_of(policy), "");
 }
 
+TEST(WorkloadLint, Fillers_BindBothLists) {
+  PolicyDocument policy = valid_policy();
+  policy.fill_at_run = {"sha256:" + std::string(64, 'a')};
+  ReportCondition memory;
+  memory.scope = "device-memory";
+  policy.require.push_back(condition("loaded", memory));
+  policy.require.push_back(condition("node", NodeCondition{}));
+  const std::vector<std::string> list = {"x"};
+  policy.fillers = {{policy.fill_at_run[0], {}, list}};
+  EXPECT_TRUE(warning_of(policy).starts_with("fillers without command"));
+  policy.fillers = {{policy.fill_at_run[0], list, {}}};
+  EXPECT_TRUE(warning_of(policy).starts_with("fillers without args"));
+  policy.fillers = {{policy.fill_at_run[0], list, list}};
+  EXPECT_EQ(warning_of(policy), "");
+}
+
 // Without one no location is bound, so that such a policy denies every pod.
 TEST(WorkloadLint, EnforceWithoutManifestCondition_IsAnError) {
   const Condition evaluated = valid_policy().require[1];

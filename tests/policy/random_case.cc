@@ -2,6 +2,7 @@
 // Random policies and facts.
 #include "tests/policy/random_case.h"
 
+#include "policy/filler.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "tests/policy/random_evidence.h"
@@ -204,7 +205,7 @@ std::vector<InstanceFact> RandomCase::instances() {
     }
     found.push_back({name,
                      wrong_in(2) ? pick(Names{"violated", "violated", "violated", "violated",
-                                              "pending", "unknown"})
+                                              "pending", "unknown", "ended", "ended"})
                                  : "verified",
                      wrong_in(4) ? pick(std::vector{from_now(-11), from_now(1)}) : from_now(-10)});
   }
@@ -376,6 +377,7 @@ void RandomCase::add_pod(Workload& workload) {
     workload.images = {{"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},
                        {"init", pick(Names{"registry/init@sha256:1", "registry/init@sha256:2"}),
                         !one_in(4), remounts}};
+    workload.images.back().args = run_list_digest(Names(workload.mounts.size() % 2, "a"));
     if (!workload.mounts.empty() && !workload.mounts.front().read_only) {
       workload.images.back().image = "registry/init@sha256:2@sha256:1";
     }
@@ -398,6 +400,7 @@ void RandomCase::add_pod_members(PolicyDocument& policy) {
   }
   if (one_in(3)) {
     policy.fill_at_run = {"sha256:1"};
+    policy.fillers.resize(policy.version % 2, Filler{"sha256:1", {}, Names{"a"}});
   }
 }
 

@@ -444,6 +444,9 @@ TEST(Policy, PodMembers_AreReadInFull) {
   EXPECT_TRUE(policy->writable_mounts);
   ASSERT_EQ(policy->fill_at_run.size(), 1U);
   EXPECT_TRUE(Digest::parse(policy->fill_at_run[0]));
+  ASSERT_EQ(policy->fillers.size(), 1U);
+  EXPECT_EQ(policy->fillers[0].command, Texts());
+  EXPECT_EQ(policy->fillers[0].args, (Texts{"s3://models/gemma", "/mnt/models"}));
   EXPECT_EQ(to_json(*policy), pod_sample());
 }
 
@@ -451,7 +454,8 @@ TEST(Policy, AbsentPodMembers_AreTheStrictOnes) {
   const auto policy = parse_policy(bytes_of(sample()));
   ASSERT_TRUE(policy) << to_string(policy.error());
   EXPECT_TRUE(policy->other_volumes.empty() && policy->images.empty());
-  EXPECT_TRUE(policy->fill_at_run.empty() && policy->match.nodes.empty());
+  EXPECT_TRUE(policy->fill_at_run.empty() && policy->fillers.empty());
+  EXPECT_TRUE(policy->match.nodes.empty());
   EXPECT_TRUE(policy->mount_paths.empty());
   EXPECT_EQ(policy->mounts, MountRule::kExact);
   EXPECT_FALSE(policy->writable_mounts);
@@ -494,7 +498,19 @@ TEST(Policy, PodMembers_Changes_AreRefused) {
       {"/writable_mounts", "yes", "schema-violation"},
       {"/fill_at_run", Json::array(), "schema-violation"},
       {"/fill_at_run/0", "registry.example/init:v1", "schema-violation"},
-      {"/fill_at_run/0", "sha384:" + std::string(96, 'a'), "schema-violation"}};
+      {"/fill_at_run/0", "sha384:" + std::string(96, 'a'), "schema-violation"},
+      {"/fill_at_run/0", "sha256:" + std::string(64, 'a'), "policy-invalid"},
+      {"/fillers", Json::array(), "schema-violation"},
+      {"/fillers/0/image", "sha256:" + std::string(64, 'a'), "policy-invalid"},
+      {"/fillers/0/command", "fill", "schema-violation"},
+      {"/fillers/0/command", Json::array({"/bin/$(SHELL)"}), "policy-invalid"},
+      {"/fillers/0/args/1", 7, "schema-violation"},
+      {"/fillers/0/args/1", "$(TARGET)", "policy-invalid"},
+      {"/fillers/0/args/1", "$$(TARGET)", "policy-invalid"},
+      {"/fillers/0/args/1", std::string(4097, 'a'), "schema-violation"},
+      {"/fillers/0/args", std::vector<std::string>(65, "a"), "schema-violation"},
+      {"/fillers/0", {{"image", "sha256:" + std::string(64, 'a')}}, "policy-invalid"},
+      {"/fillers/0/env", Json::array(), "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
     Json json = pod_sample();
     json[Json::json_pointer(place)] = value;

@@ -7,6 +7,8 @@
 #include <regex>
 #include <utility>
 
+#include "policy/filler.h"
+
 namespace assay::policy::reference {
 namespace {
 
@@ -150,13 +152,29 @@ struct Pod {
     }
     return found;
   }
+  // Of the entries about the image, one has both lists, or there is no entry.
+  [[nodiscard]] bool runs_what_it_may(const ContainerImage& image) const {
+    bool any = false;
+    bool right = false;
+    for (const Filler& filler : policy.fillers) {
+      if (image.image.ends_with("@" + filler.image)) {
+        any = true;
+        const bool same_command =
+            !filler.command || image.command == run_list_digest(*filler.command);
+        const bool same_args = !filler.args || image.args == run_list_digest(*filler.args);
+        right = right || (same_command && same_args);
+      }
+    }
+    return right || !any;
+  }
   [[nodiscard]] bool is_init(const std::string& container, bool allowed) const {
     const auto fills = [&](const ContainerImage& image) {
       bool listed = false;
       for (const std::string& digest : policy.fill_at_run) {
         listed = listed || image.image.ends_with("@" + digest);
       }
-      return image.init && listed && image.image.find('@') == image.image.rfind('@');
+      return image.init && listed && runs_what_it_may(image) &&
+             image.image.find('@') == image.image.rfind('@');
     };
     const auto end = workload.images.end();
     const auto first = std::find_if(workload.images.begin(), end, fills);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "policy/filler.h"
 #include "schemas/core/json_at.h"
 #include "server/service/kubernetes/accelerators.h"
 #include "server/service/kubernetes/pod_volumes.h"
@@ -101,6 +102,35 @@ bool has_restart_of_all(const Json& spec) {
   return std::ranges::any_of(kContainerLists, [&](std::string_view list) {
     return std::ranges::any_of(array_at(spec, list), restarts_others);
   });
+}
+
+// The digest of a list of words that a container has; as in Kubernetes, an absent list is an empty
+// one. nullopt when it is no such list: it then equals none.
+std::optional<Digest> run_list_of(const Json& container, std::string_view member) {
+  const Json& list = member_at(container, member);
+  std::vector<std::string> words;
+  if (!list.is_array() && !list.is_null()) {
+    return std::nullopt;
+  }
+  for (const Json& word : list) {
+    if (!word.is_string()) {
+      return std::nullopt;
+    }
+    words.push_back(word.get<std::string>());
+  }
+  return policy::run_list_digest(words);
+}
+
+policy::ContainerImage image_of(const Json& container, bool init, bool remounts) {
+  policy::ContainerImage image{.container = text_at(container, "name"),
+                               .image = text_at(container, "image"),
+                               .init = init,
+                               .remounts = remounts};
+  if (init) {
+    image.command = run_list_of(container, "command");
+    image.args = run_list_of(container, "args");
+  }
+  return image;
 }
 
 // The controller gives each pod claims of its own: volumes named like the templates, claims named
@@ -205,10 +235,8 @@ Result<policy::Workload> workload_of(const PodView& pod, std::string name_space)
     for (const Json& container : array_at(pod.spec, list)) {
       add_resources(container, resources);
       workload.images.push_back(
-          {.container = text_at(container, "name"),
-           .image = text_at(container, "image"),
-           .init = list == kInitContainers && !all_run_again && !goes_on(container),
-           .remounts = all_mount_again || may_mount_again(container)});
+          image_of(container, list == kInitContainers && !all_run_again && !goes_on(container),
+                   all_mount_again || may_mount_again(container)));
     }
   }
   ASSAY_TRY(check_size(resources, workload.images));

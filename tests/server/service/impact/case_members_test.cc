@@ -31,6 +31,8 @@ Samples members() {
           {"mount_paths", {{"mount_paths", {"/elsewhere"}}}},
           {"writable_mounts", {{"writable_mounts", true}}},
           {"fill_at_run", {{"fill_at_run", {image}}}},
+          {"fillers",
+           {{"fill_at_run", {image}}, {"fillers", {{{"image", image}, {"args", {"fill"}}}}}}},
           {"names", {{"names", {{"resolve", "none"}}}}},
           {"require",
            {{"require", {{{"id", "published"}, {"manifest", {{"signers", {{"at_least", 2}}}}}}}}}}};
@@ -153,7 +155,7 @@ TEST_F(CaseMembers, EachMemberOfAPolicy_IsAnsweredRight_OrUndecided) {
       undecided.insert(name);
     }
   }
-  EXPECT_EQ(undecided, (std::set<std::string>{"fill_at_run", "images", "names"}));
+  EXPECT_EQ(undecided, (std::set<std::string>{"fill_at_run", "fillers", "images", "names"}));
 }
 
 TEST_F(CaseMembers, EachPartOfAMatch_IsAnsweredRight_OrUndecided) {
