@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which folder drivers are told to keep their code in, and what it must be like.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 // Nobody makes folders there.
 constexpr const char* kNowhere = "/proc/no-folder-of-drivers";
 
-fs::path from_environment(const char* name) {
+fs::path folder_in(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
@@ -53,12 +54,12 @@ fs::path guarded(const fs::path& base, const fs::path& below) {
 }
 
 fs::path driver_folder() {
-  if (const fs::path cache = from_environment("XDG_CACHE_HOME"); cache.is_absolute()) {
+  if (const fs::path cache = folder_in("XDG_CACHE_HOME"); cache.is_absolute()) {
     std::error_code ignored;
     fs::create_directories(cache, ignored);
     return guarded(cache, "assay/drivers");
   }
-  return guarded(from_environment("HOME"), ".cache/assay/drivers");
+  return guarded(folder_in("HOME"), ".cache/assay/drivers");
 }
 
 }  // namespace
