@@ -95,6 +95,12 @@ void protect_process() {
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+Result<SecretBytes> read_key_file(const std::string& path) {
+  constexpr std::size_t kMaxKeyBytes = 65536;
+  ASSAY_ASSIGN(SecretFile file, read_secret(path, kMaxKeyBytes));
+  return std::move(file.content);
+}
+
 Result<SecretBytes> read_secret_file(const std::string& path) {
   constexpr std::size_t kMaxSecretBytes = 4096;
   ASSAY_ASSIGN(const SecretBytes content, read_guarded(path, kMaxSecretBytes));

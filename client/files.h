@@ -27,6 +27,11 @@ inline constexpr mode_t kPrivateFile = 0600;
 // other unprivileged process may trace it. Must be called before a secret is read.
 void protect_process();
 
+// Reads a private key of at most 64 KiB, whoever may access it: loading it looks at that. Does not
+// wait for the writer of a pipe. Errors: file-unreadable; key-unusable for what is no regular file;
+// limit-exceeded.
+[[nodiscard]] Result<SecretBytes> read_key_file(const std::string& path);
+
 // Reads a token or passphrase without its last line break. The file must be guarded as
 // schemas/posix/secret_file.h says. Errors: those of read_guarded(); key-unusable for an empty
 // file.

@@ -12,7 +12,6 @@
 #include "client/answers.h"
 #include "client/files.h"
 #include "schemas/key_advice.h"
-#include "schemas/posix/secret_file.h"
 
 namespace assay::cli {
 
@@ -97,8 +96,8 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
   client::protect_process();
   bool encrypted = false;
   {
-    ASSAY_ASSIGN(const SecretFile pem, read_secret(path, 65536));
-    encrypted = attestation::is_encrypted_pem(as_text(pem.content.view()));
+    ASSAY_ASSIGN(const SecretBytes pem, client::read_key_file(path));
+    encrypted = attestation::is_encrypted_pem(as_text(pem.view()));
   }
   SecretBytes passphrase;
   if (encrypted) {
