@@ -206,7 +206,7 @@ void ServerTest::let_pass(std::chrono::milliseconds limit) {
 }
 
 void ServerTest::wait_until(const std::function<bool()>& done) {
-  for (int i = 0; i < 10'000 && !done(); ++i) {
+  for (int i = 0; i < 60'000 && !done(); ++i) {  // an emulated processor takes long
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(done());
