@@ -21,8 +21,8 @@ bool has_one_name(std::string_view image) {
   if (!std::ranges::all_of(image, is_of_reference)) {
     return false;
   }
-  if (at == std::string_view::npos) {
-    return true;
+  if (at == std::string_view::npos || at == 0) {
+    return at != 0;
   }
   const std::string_view digest = image.substr(at + 1);
   const std::size_t colon = digest.find(':');

@@ -26,30 +26,29 @@ bool is_ours(const struct stat& status) {
   return status.st_uid == ::geteuid() || status.st_uid == 0;
 }
 
-// A directory, no link, that those of `others` (bits of a mode) cannot write.
-bool is_guarded(const fs::path& path, mode_t others) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_ours(status) &&
-         (status.st_mode & others) == 0;
+// True for a directory that nobody else can write. In one with the sticky bit others can make what
+// is missing, but not replace what is ours.
+bool is_guarded(const struct stat& status) {
+  return S_ISDIR(status.st_mode) && is_ours(status) &&
+         ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (status.st_mode & S_ISVTX) != 0);
 }
 
 // `below` in `base`, made where it is missing; empty when somebody else could put files there.
-// Whoever names the base answers for who may write in it (an emptyDir of Kubernetes is open to
-// all); who owns it is asked.
 fs::path guarded(const fs::path& base, const fs::path& below) {
   struct stat status{};
-  if (!base.is_absolute() || ::stat(base.c_str(), &status) != 0 || !is_ours(status)) {
+  if (!base.is_absolute() || ::stat(base.c_str(), &status) != 0 || !is_guarded(status)) {
     return {};
   }
   fs::path path = base;
   for (const fs::path& name : below) {
     path /= name;
     (void)::mkdir(path.c_str(), S_IRWXU);
-    if (!is_guarded(path, S_IWOTH)) {
+    if (::lstat(path.c_str(), &status) != 0 || !is_guarded(status)) {
       return {};
     }
   }
-  const bool alone = is_guarded(path, S_IWGRP | S_IWOTH) && ::access(path.c_str(), W_OK) == 0;
+  const bool alone =
+      (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && ::access(path.c_str(), W_OK) == 0;
   return alone ? path : fs::path();
 }
 

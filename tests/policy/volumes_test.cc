@@ -423,7 +423,7 @@ TEST(Images, WhatIsNoReference_MatchesNoPattern) {
   PolicyDocument policy = plain();
   policy.images = {"*"};
   Workload pod = pod_with({mount_at("/m", kModel)});
-  for (const char* image : {"r/s@sha256:", "r/s@:11", "r/s@sha256", "r/s@sha256:11\n",
+  for (const char* image : {"r/s@sha256:", "@sha256:11", "r/s@:11", "r/s@sha256", "r/s@sha256:11\n",
                             "r/s@sha256:xx", "r/s 1", "r/s\\x", "r/\xc5\xa1"}) {
     pod.images = {{"server", image, false}};
     EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed) << image;

@@ -2,13 +2,11 @@
 #include "worker/instances/connection.h"
 
 #include <algorithm>
-#include <sys/stat.h>
 #include <utility>
 
 #include <malloc.h>
 
 #include "schemas/core/printable.h"
-#include "worker/instances/foreign.h"
 
 namespace assay::worker {
 namespace {
@@ -18,15 +16,6 @@ std::unexpected<Error> unexpected_frame() {
 }
 std::unexpected<Error> overloaded(std::string detail) {
   return fail(ErrorCode::kOverloaded, std::move(detail));
-}
-
-// After the checks that do not wait: exactly `size` bytes.
-Status check_size(const Descriptor& file, std::uint64_t size) {
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0 || !std::cmp_equal(status.st_size, size)) {
-    return fail(ErrorCode::kInvalidParameter, "a memory file has another size than was said");
-  }
-  return {};
 }
 
 // The number under which the descriptor of the page of hints comes: behind the window.
@@ -263,24 +252,21 @@ Result<Connection::Pending> Connection::read_register() {
   }
 }
 
-Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor) {
+Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor,
+                              ForeignFiles& files) {
   const InstanceRegistration& registration = pending.registration;
   if (registration.hints != 0 && number == hints_number(registration)) {
-    ASSAY_TRY(check_foreign(descriptor, {registration.hints, PieceKind::kHost, {}}));
-    ASSAY_TRY(check_size(descriptor, registration.hints));
+    ASSAY_TRY(files.check(descriptor, {registration.hints, PieceKind::kHost, {}}));
     ASSAY_ASSIGN(pending.hints, HintsPage::map(descriptor));
     return {};
   }
   if (number == registration.pieces.size()) {
     // Its bytes are copied with pread(), which makes no pages of holes.
     ASSAY_TRY(check_memory_file(descriptor, registration.window));
-    ASSAY_TRY(check_size(descriptor, registration.window));
     pending.window = std::move(descriptor);
     return {};
   }
-  const InstancePiece& piece = registration.pieces[number];
-  ASSAY_TRY(check_foreign(descriptor, piece));
-  return piece.kind == PieceKind::kHost ? check_size(descriptor, piece.size) : Status();
+  return files.check(descriptor, registration.pieces[number]);
 }
 
 Status Connection::read_pieces(Pending& pending) {
@@ -295,11 +281,12 @@ Status Connection::read_pieces(Pending& pending) {
     if (pieces->count != sent_.size()) {
       return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
+    ForeignFiles files;
     for (std::uint64_t i = 0; i < pieces->count; ++i, ++seen) {
       if (seen == expected.size() || expected[seen] != pieces->first + i) {
         return fail(ErrorCode::kInvalidParameter, "the descriptors come in another order");
       }
-      ASSAY_TRY(take_piece(pending, expected[seen], sent_[i]));
+      ASSAY_TRY(take_piece(pending, expected[seen], sent_[i], files));
     }
     close_foreign(sent_);
   }

@@ -16,6 +16,7 @@
 #include "schemas/core/random.h"
 #include "schemas/posix/frames.h"
 #include "worker/instances/budget.h"
+#include "worker/instances/foreign.h"
 #include "worker/instances/live_owner.h"
 #include "worker/instances/peer.h"
 #include "worker/instances/registry.h"
@@ -88,7 +89,8 @@ class Connection {
   [[nodiscard]] Result<OwnerMessage> parse(Bytes frame);
   [[nodiscard]] Result<Pending> read_register();
   [[nodiscard]] Status read_pieces(Pending& pending);
-  [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor);
+  [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor& descriptor,
+                                  ForeignFiles& files);
   [[nodiscard]] Status announce(Pending& pending);
   // Serves a live registration until its owner asks to release it.
   [[nodiscard]] Result<OwnerRelease> attend();

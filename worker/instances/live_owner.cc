@@ -47,10 +47,11 @@ Status check_read(const InstanceRegistration& registration, std::uint64_t piece,
 // Pieces that there are not have no kind.
 Status check_kinds(const InstanceRegistration& registration, const OwnerPieces& pieces,
                    std::span<const Descriptor> descriptors) {
+  ForeignFiles files;
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     const std::uint64_t piece = pieces.first + i;
     if (piece < registration.pieces.size()) {
-      ASSAY_TRY(check_foreign(descriptors[i], registration.pieces[piece]));
+      ASSAY_TRY(files.check(descriptors[i], registration.pieces[piece]));
     }
   }
   return {};

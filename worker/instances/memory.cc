@@ -69,8 +69,8 @@ Status check_memory_file(const Descriptor& fd, std::uint64_t size) {
                    ": add them with fcntl(F_ADD_SEALS) after it is mapped writable");
   }
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  if (size == 0 || size > bytes) {
-    return refused("a memory file is smaller than was said");
+  if (size == 0 || size != bytes) {
+    return refused("a memory file has another size than was said");
   }
   return {};
 }

@@ -25,7 +25,7 @@ namespace assay::worker {
 // A read-only mapping of another process's memory file.
 class HostMapping {
  public:
-  // Maps the first `size` bytes. Before that, check_memory_file() checks the descriptor, because
+  // Maps all `size` bytes. Before that, check_memory_file() checks the descriptor, because
   // reading another kind of file could kill this process. The caller must have made check_holes():
   // reading a hole makes a page of it, which the kernel charges to this process.
   // Errors: those of check_memory_file(); limit-exceeded when the system allows no further mapping.
@@ -40,7 +40,7 @@ class HostMapping {
   explicit HostMapping(ByteView bytes) : bytes_(bytes) {}
   ByteView bytes_;
 };
-// Checks that `fd` is shared memory without huge pages, of at least `size` bytes, that its owner
+// Checks that `fd` is shared memory without huge pages, of exactly `size` bytes, that its owner
 // can neither shrink nor grow nor punch holes into, whatever the owner does later (the seals
 // F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_FUTURE_WRITE). Never waits. Errors: invalid-parameter.
 [[nodiscard]] Status check_memory_file(const Descriptor& fd, std::uint64_t size);

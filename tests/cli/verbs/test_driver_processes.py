@@ -118,7 +118,8 @@ class Pocl(DriverTestCase):
         self.assertIn("opencl:0", self.listed(env=env)[0])
         self.assertTrue(any(drivers.iterdir()))
         self.assertEqual([path.name for path in (home / ".cache").iterdir()], ["assay"])
-        for folder, mode in ((drivers, 0o777), (drivers, 0o770), (drivers.parent, 0o707)):
+        for folder, mode in ((drivers, 0o777), (drivers, 0o770), (drivers, 0o1777), (drivers.parent, 0o707),
+                             (drivers.parent.parent, 0o770), (home, 0o777)):  # fmt: skip
             folder.chmod(mode)
             with self.subTest(folder=folder.name, mode=oct(mode)):
                 self.fails_and_others_go_on("CL_DEVICE_NOT_FOUND", env, code="device-not-found")

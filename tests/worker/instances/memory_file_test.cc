@@ -55,6 +55,17 @@ TEST(MemoryFiles, MissingSeal_IsNamedWithTheCallThatAddsIt) {
             "after it is mapped writable");
 }
 
+// Finding holes takes time with the size of a file, and one frame may have it 253 times. The first
+// look decides, and ends the connection.
+TEST(MemoryFiles, OneFileOfAFrame_IsSearchedForHolesOnce) {
+  const Descriptor file = sparse_file(1 << 20, kOwnerSeals);
+  const InstancePiece piece{1 << 20, PieceKind::kHost, ""};
+  ForeignFiles files;
+  EXPECT_FALSE(files.check(file, piece));
+  EXPECT_TRUE(files.check(file, piece));
+  EXPECT_FALSE(ForeignFiles().check(file, piece));
+}
+
 // Reading a hole makes a page, which the kernel charges to the process that reads.
 TEST(MemoryFiles, FileWithHoles_IsRefused_AlsoWithBlocksBehindItsEnd) {
   constexpr std::int64_t kPage = 64 << 10;  // no page is larger

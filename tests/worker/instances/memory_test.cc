@@ -59,7 +59,7 @@ TEST_P(InstanceMemoryTest, WhatIsNoSealedMemoryFileOfThatSize_IsRefused) {
   EXPECT_EQ(with([&] { return grows.share(); }), lacks("F_SEAL_GROW"));
   EXPECT_EQ(with([&] { return holes.share(); }), lacks("F_SEAL_FUTURE_WRITE"));
   EXPECT_EQ(with([&] { return small.share(); }),
-            "invalid-parameter: a memory file is smaller than was said");
+            "invalid-parameter: a memory file has another size than was said");
   const std::string no_memory = "invalid-parameter: a piece of host memory is not a memory file";
   for (const char* path : {"/dev/zero", "/proc/self/exe", "/"}) {
     EXPECT_EQ(with([&] { return Descriptor(::open(path, O_RDONLY | O_CLOEXEC)); }), no_memory)
