@@ -18,11 +18,11 @@ bool is_of_reference(char c) {
 
 bool has_one_name(std::string_view image) {
   const std::size_t at = image.find('@');
-  if (!std::ranges::all_of(image, is_of_reference)) {
+  if (at == 0 || !std::ranges::all_of(image, is_of_reference)) {
     return false;
   }
-  if (at == std::string_view::npos || at == 0) {
-    return at != 0;
+  if (at == std::string_view::npos) {
+    return true;
   }
   const std::string_view digest = image.substr(at + 1);
   const std::size_t colon = digest.find(':');

@@ -26,8 +26,8 @@ bool is_ours(const struct stat& status) {
   return status.st_uid == ::geteuid() || status.st_uid == 0;
 }
 
-// True for a directory that nobody else can write. In one with the sticky bit others can make what
-// is missing, but not replace what is ours.
+// True for a directory of ours in which nobody else can replace what is ours. With the sticky bit
+// others can still add to it, so the last folder must do without.
 bool is_guarded(const struct stat& status) {
   return S_ISDIR(status.st_mode) && is_ours(status) &&
          ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (status.st_mode & S_ISVTX) != 0);
