@@ -183,7 +183,8 @@ Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point
 Result<Frame> Connection::next_large(Budget::Grant& memory) {
   const auto set_aside = [&](std::size_t length) -> Status {
     if (length > kMaxSmallFrame) {
-      auto taken = shared_.frames.take(peer_.pod, length);
+      // Also an owner that was told of its end may still hold some, for a moment.
+      auto taken = shared_.frames.take(peer_.pod, length, Steady::now() + shared_.limits.replace);
       if (!taken) {
         return overloaded("registrations take too much memory");
       }

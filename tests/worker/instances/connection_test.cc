@@ -375,27 +375,47 @@ TEST(Connection, OnePod_HasSoManyConnections) {
   EXPECT_EQ(fourth.next_type(), "welcome");
 }
 
-// Memory for large registrations is counted as long as they live.
-TEST(Connection, LargeRegistrations_AreCountedAsLongAsTheyLive) {
-  const Descriptor file = memory_file(64);
+InstanceRegistration large_registration() {
   InstanceRegistration large = host_registration(1);
   for (int i = 0; i < 1000; ++i) {
     large.tensors.push_back({{"empty" + std::to_string(i) + std::string(80, 'x')}, "U8", {0}, {}});
   }
+  return large;
+}
+
+// Memory for large registrations is counted as long as they live.
+TEST(Connection, LargeRegistrations_AreCountedAsLongAsTheyLive) {
+  const Descriptor file = memory_file(64);
+  InstanceRegistration large = large_registration();
   const std::size_t size = to_json(large).dump().size();
   ASSERT_GT(size, kMaxSmallFrame);
-  Agent agent({.frames = size, .frames_of_one_pod = size});
+  const auto soon = std::chrono::milliseconds(1);
+  Agent agent({.frames = size, .frames_of_one_pod = size, .replace = soon});
+  OwnerEnd first(agent);
+  ASSERT_EQ(first.enter(large, {file.get()}), "registered");
+  large.instance = "b";
+  OwnerEnd second(agent);
+  EXPECT_EQ(second.enter(large, {}), "refused overloaded");
+  OwnerEnd small(agent);
+  EXPECT_EQ(small.enter(host_registration(1, "c"), {file.get()}), "registered");
+}
+
+// An owner hears of its end before its memory is given back: whoever comes then waits for it.
+TEST(Connection, LargeRegistration_WaitsForTheMemoryOfTheOneThatEnds) {
+  const Descriptor file = memory_file(64);
+  const InstanceRegistration large = large_registration();
+  const std::size_t size = to_json(large).dump().size();
+  Agent agent({.frames = size, .frames_of_one_pod = size, .replace = test::kPatience});
+  OwnerEnd second(agent);
+  second.send(OwnerHello{""});
+  ASSERT_EQ(second.next_type(), "welcome");
   {
     OwnerEnd first(agent);
     ASSERT_EQ(first.enter(large, {file.get()}), "registered");
-    large.instance = "b";
-    OwnerEnd second(agent);
-    EXPECT_EQ(second.enter(large, {}), "refused overloaded");
-    OwnerEnd small(agent);
-    EXPECT_EQ(small.enter(host_registration(1, "c"), {file.get()}), "registered");
+    second.send(large);
+    second.send(OwnerPieces{0, 0, 1}, {file.get()});
   }
-  OwnerEnd third(agent);
-  EXPECT_EQ(third.enter(large, {file.get()}), "registered");
+  EXPECT_EQ(second.next_type(), "registered");
 }
 
 TEST(Connection, WhoeverRegistersTooSlowly_IsCutOff) {
