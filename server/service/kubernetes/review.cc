@@ -88,19 +88,19 @@ std::size_t written_bytes(const Json& value) {
 Status check_size(const Review& review, std::size_t bytes, std::size_t most_bytes,
                   std::size_t most_memory) {
   // The old object is looked at only when that can change the answer.
-  const auto fits = [&review](std::size_t most, std::size_t growth, auto size) {
+  const auto fits = [&review](std::size_t most, std::size_t growth, std::size_t grown, auto size) {
     const std::size_t now = size(review.object);
-    return now <= most || now <= size(review.old_object) + growth;
+    return now <= most || now <= size(review.old_object) + (now <= grown ? growth : 0);
   };
   const bool is_short =
-      bytes <= most_bytes ||
-      fits(most_bytes, kMaxGrowthBytes, [](const Json& object) { return written_bytes(object); });
-  if (is_short && fits(most_memory, kMaxGrowthMemory, json_memory)) {
+      bytes <= most_bytes || fits(most_bytes, kMaxGrowthBytes, kMaxGrownBytes,
+                                  [](const Json& object) { return written_bytes(object); });
+  if (is_short && fits(most_memory, kMaxGrowthMemory, kMaxGrownMemory, json_memory)) {
     return {};
   }
-  return fail(ErrorCode::kLimitExceeded, "the object is longer than " +
-                                             std::to_string(most_bytes >> 10U) +
-                                             " KiB, or has too many values");
+  return fail(ErrorCode::kLimitExceeded,
+              "the object is longer than " + std::to_string(most_bytes >> 10U) +
+                  " KiB, or has too many values; an update that makes it shorter is let in");
 }
 
 }  // namespace

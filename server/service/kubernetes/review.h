@@ -31,6 +31,10 @@ inline constexpr std::size_t kMaxUnselectedMemory = 4352U << 10;
 // entry to metadata.managedFields.
 inline constexpr std::size_t kMaxGrowthBytes = 4U << 10;
 inline constexpr std::size_t kMaxGrowthMemory = 32U << 10;
+// And no further than this, in however many updates: twice as much is a review that can be parsed,
+// so that the object can still be made shorter.
+inline constexpr std::size_t kMaxGrownBytes = 1504U << 10;
+inline constexpr std::size_t kMaxGrownMemory = 4480U << 10;
 
 // Limit on the bytes of a name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;
@@ -69,8 +73,8 @@ enum class ReviewSubject : std::uint8_t {
 // version v1, or has no uid; the JSON errors.
 [[nodiscard]] Result<Review> parse_review(ByteView body);
 
-// Checks that the object is within its limits, or that the update extends it by no more than its
-// growth. `bytes` is the size of the whole review. Errors: limit-exceeded.
+// Checks that the object is within its limits, or that the update does not extend it, or by no more
+// than its growth. `bytes` is the size of the whole review. Errors: limit-exceeded.
 [[nodiscard]] Status check_object_size(const Review& review, std::size_t bytes);
 // The same with the limits on a pod that no policy selects.
 [[nodiscard]] Status check_unselected_size(const Review& review, std::size_t bytes);

@@ -161,6 +161,37 @@ TEST_F(PodUpdate, GrowthBeyondTheLimits_IsRefusedButForWhatAControllerAdds) {
   EXPECT_EQ(ask(update_review(before, object_of(created_)))["allowed"], true);
 }
 
+// Else many small steps would lead where no review is parsed, and nobody could remove its
+// finalizers.
+TEST_F(PodUpdate, GrowthInManySteps_EndsWhereThePodCanStillBeMadeShorter) {
+  struct Case {
+    const char* what;
+    Json before;
+    std::string step;
+    std::size_t many;
+  };
+  for (const auto& [what, before, step, many] :
+       {Case{"bytes", with_env(created_, 1, std::string(kMaxGrownBytes - 8 * kMaxGrowthBytes, 'x')),
+             std::string(kMaxGrowthBytes - 100, 's'), 1},
+        Case{"values", with_env(created_, 7'400, ""), "", 40}}) {
+    Json review = before;
+    Json after = object_of(before);
+    after["metadata"]["finalizers"] = {"example.com/f"};
+    int steps = 0;
+    while (ask(update_review(review, after))["allowed"] == true) {
+      ASSERT_LT(++steps, 1'000) << what;
+      review["request"]["object"] = after;
+      for (std::size_t i = 0; i < many; ++i) {
+        after["metadata"]["managedFields"].push_back({{"manager", step}});
+      }
+    }
+    EXPECT_GT(steps, 2) << what;
+    after = object_of(review);
+    after["metadata"].erase("finalizers");
+    EXPECT_EQ(ask(update_review(review, after))["allowed"], true) << what;
+  }
+}
+
 // What no policy selects is nobody's business here, whatever its size.
 TEST_F(PodUpdate, PodThatNoPolicySelects_IsNotRefusedForItsSize) {
   Json plain = pod_review("uid-1", "");
