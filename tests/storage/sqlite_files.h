@@ -84,6 +84,7 @@ class SqliteTest : public ::testing::Test {
     sqlite3* raw = nullptr;
     ASSERT_EQ(sqlite3_open(path().c_str(), &raw), SQLITE_OK);
     const sqlite::DatabaseHandle database(raw);
+    sqlite3_busy_timeout(raw, 60'000);  // a store that runs may probe just now
     const test::KeptTriggers triggers(raw);
     char* message = nullptr;
     const int code = sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, &message);
