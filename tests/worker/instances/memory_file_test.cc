@@ -104,11 +104,9 @@ TEST(MemoryFiles, FileWithHoles_IsRefused_AlsoWithBlocksBehindItsEnd) {
 }
 
 // What the check found stays: the owner writes, and nobody can make a hole.
-TEST(MemoryFiles, RegisteredFile_GetsNoHolesLater) {
-  Agent agent;
+TEST(MemoryFiles, AcceptedFile_GetsNoHolesLater) {
   const MappedFile memory(64);
-  OwnerEnd owner(agent);
-  ASSERT_EQ(owner.enter(host_registration(1), {memory.file.get()}), "registered");
+  ASSERT_TRUE(ForeignFiles().check(memory.file, {64, PieceKind::kHost, ""}));
   const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   EXPECT_EQ(::fallocate(memory.file.get(), how, 0, 64), -1);
   EXPECT_EQ(errno, EPERM);
