@@ -16,6 +16,9 @@ namespace {
 
 using Tests = std::vector<PredicateTest>;
 
+// Tests of one list that are compared with each other. Further ones are not.
+constexpr std::size_t kMaxTestsCompared = 64;
+
 // Members of the lifecycle predicate: any other first part of a pointer leads nowhere.
 constexpr std::array<std::string_view, 6> kLifecycleMembers = {"stage",   "inputs",    "parameters",
                                                                "metrics", "freshness", "comment"};
@@ -257,8 +260,7 @@ class TestLinter {
   }
 
   void contradictions(const Tests& tests) {
-    constexpr std::size_t kMaxCompared = 64;
-    const std::size_t compared = std::min(tests.size(), kMaxCompared);
+    const std::size_t compared = std::min(tests.size(), kMaxTestsCompared);
     for (std::size_t i = 0; i < compared; ++i) {
       for (std::size_t k = i + 1; k < compared; ++k) {
         if (exclude(tests[i], tests[k], comparisons_)) {
@@ -279,9 +281,8 @@ class TestLinter {
 }  // namespace
 
 bool exclude_each_other(const Tests& a, const Tests& b, Comparisons& comparisons) {
-  constexpr std::size_t kMaxCompared = 64;
-  for (std::size_t i = 0; i < std::min(a.size(), kMaxCompared); ++i) {
-    for (std::size_t k = 0; k < std::min(b.size(), kMaxCompared); ++k) {
+  for (std::size_t i = 0; i < std::min(a.size(), kMaxTestsCompared); ++i) {
+    for (std::size_t k = 0; k < std::min(b.size(), kMaxTestsCompared); ++k) {
       if (TestLinter::exclude(a[i], b[k], comparisons)) {
         return true;
       }
