@@ -16,7 +16,7 @@ namespace {
 
 using Tests = std::vector<PredicateTest>;
 
-// Tests of one list that are compared with each other. Further ones are not.
+// So many tests of a list are compared with others. Further ones are not.
 constexpr std::size_t kMaxTestsCompared = 64;
 
 // Members of the lifecycle predicate: any other first part of a pointer leads nowhere.

@@ -181,10 +181,11 @@ Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point
 
 // An answer that crossed the owner's own `release` may come first, with its descriptors.
 Result<Frame> Connection::next_large(Budget::Grant& memory) {
+  Steady::time_point patience;
   const auto set_aside = [&](std::size_t length) -> Status {
     if (length > kMaxSmallFrame) {
-      // Also an owner that was told of its end may still hold some, for a moment.
-      auto taken = shared_.frames.take(peer_.pod, length, Steady::now() + shared_.limits.replace);
+      // A registration that ends gives its memory back in a moment.
+      auto taken = shared_.frames.take(peer_.pod, length, patience);
       if (!taken) {
         return overloaded("registrations take too much memory");
       }
@@ -196,6 +197,7 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
   if (!channel_->wait(soon())) {
     return fail(ErrorCode::kRequestTimeout, "the other side took too long");
   }
+  patience = Steady::now() + limits.replace;
   if (rest_.unanswered == 0) {
     return receive({.bytes = kMaxOwnerFrame, .end = deadline_, .idle = limits.idle}, set_aside);
   }
@@ -204,9 +206,8 @@ Result<Frame> Connection::next_large(Budget::Grant& memory) {
   if (!grant) {
     return overloaded("too many descriptors come at once");
   }
-  return receive({.bytes = kMaxOwnerFrame,
-                  .descriptors = kMaxFrameDescriptors,
-                  .end = std::min(deadline_, Steady::now() + limits.with_descriptors)},
+  patience = std::min(deadline_, Steady::now() + limits.with_descriptors);
+  return receive({.bytes = kMaxOwnerFrame, .descriptors = kMaxFrameDescriptors, .end = patience},
                  set_aside);
 }
 

@@ -37,8 +37,7 @@ struct InstanceLimits {
   std::chrono::milliseconds with_descriptors{1'000};  // for a whole frame that has descriptors
   std::chrono::milliseconds answer{5'000};            // to a request
   std::chrono::milliseconds release{10'000};          // until all readers released the memory
-  std::chrono::milliseconds replace{
-      2'000};  // for the end of what had the rank or the memory before
+  std::chrono::milliseconds replace{2'000};           // until what was there before is gone
 };
 
 // What all connections share. Must outlive the connections.
