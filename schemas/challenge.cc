@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "schemas/members.h"
-#include "schemas/validate.h"
+#include "schemas/document.h"
 
 namespace assay {
 namespace {
@@ -74,44 +73,28 @@ Status check_node_name(std::string_view name) {
   return {};
 }
 
-Json to_json(const ChallengeRequest& request) {
-  return {{"purpose", name(request.purpose)}, {"node", request.node}};
+static auto members(json::As<ChallengeRequest>) {
+  using T = ChallengeRequest;
+  return std::tuple(json::always("purpose", &T::purpose, json::named(challenge_purpose_from)),
+                    json::always("node", &T::node));
 }
-
+Json to_json(const ChallengeRequest& request) { return json::write(request); }
 Result<ChallengeRequest> parse_challenge_request(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kRequestLimits));
-  ASSAY_TRY(validate("challenge-request", json));
-  ASSAY_ASSIGN(const ChallengePurpose purpose,
-               challenge_purpose_from(members::text(json, "purpose")));
-  return ChallengeRequest{purpose, members::text(json, "node")};
+  return document::parse<ChallengeRequest>(body, "challenge-request", kRequestLimits);
 }
 
-Json to_json(const Challenge& challenge) {
-  Json json = {{"nonce", text(challenge.nonce)},
-               {"audience", challenge.audience},
-               {"purpose", name(challenge.purpose)},
-               {"expires_at", to_rfc3339(challenge.expires_at)}};
-  if (!challenge.node.empty()) {
-    json["node"] = challenge.node;
-  }
-  if (!challenge.job.empty()) {
-    json["job"] = challenge.job;
-  }
-  return json;
+static auto members(json::As<Challenge>) {
+  using T = Challenge;
+  return std::tuple(json::always("nonce", &T::nonce, document::kNonce),
+                    json::always("audience", &T::audience),
+                    json::always("purpose", &T::purpose, json::named(challenge_purpose_from)),
+                    json::if_set("node", &T::node), json::if_set("job", &T::job),
+                    json::always("expires_at", &T::expires_at));
 }
-
-Result<Challenge> challenge_from_json(const Json& json) {
+Json to_json(const Challenge& challenge) { return json::write(challenge); }
+Result<Challenge> read_json(json::As<Challenge> /*type*/, const Json& json) {
   ASSAY_TRY(validate("challenge", json));
-  ASSAY_ASSIGN(const Nonce nonce, parse_nonce(members::text(json, "nonce")));
-  ASSAY_ASSIGN(const ChallengePurpose purpose,
-               challenge_purpose_from(members::text(json, "purpose")));
-  ASSAY_ASSIGN(const Timestamp expires_at, members::time(json, "expires_at"));
-  return Challenge{.nonce = nonce,
-                   .audience = members::text(json, "audience"),
-                   .purpose = purpose,
-                   .node = members::text(json, "node"),
-                   .job = members::text(json, "job"),
-                   .expires_at = expires_at};
+  return json::read<Challenge>(json);
 }
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
-#include "schemas/core/json.h"
+#include "schemas/core/json_values.h"
 
 namespace assay {
 
@@ -58,6 +58,7 @@ struct Challenge {
   Timestamp expires_at;
 };
 [[nodiscard]] Json to_json(const Challenge& challenge);
-[[nodiscard]] Result<Challenge> challenge_from_json(const Json& json);
+// Checks the schema too.
+[[nodiscard]] Result<Challenge> read_json(json::As<Challenge> type, const Json& json);
 
 }  // namespace assay

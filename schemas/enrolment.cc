@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "schemas/members.h"
-#include "schemas/validate.h"
+#include "schemas/document.h"
 
 namespace assay {
 namespace {
@@ -17,68 +16,38 @@ constexpr std::size_t kMaxEnrolmentMemory = 10U << 20;
 constexpr JsonLimits kLimits{.max_bytes = 12U << 20, .max_memory = kMaxEnrolmentMemory};
 
 // Too long for a pattern of the schema. Compact JWS, RFC 7515 section 3.1.
-bool is_token_text(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
+Status check_token(std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   });
+  return plain ? Status()
+               : fail(ErrorCode::kSchemaViolation,
+                      "a token has letters, digits, '_', '-' and '.' alone");
 }
 
 }  // namespace
 
-Json to_json(const NodeDevice& device) {
-  return {{"id", device.id}, {"name", device.name}, {"driver", device.driver}};
+static auto members(json::As<NodeDevice>) {
+  return std::tuple(json::always("id", &NodeDevice::id), json::always("name", &NodeDevice::name),
+                    json::always("driver", &NodeDevice::driver));
+}
+Json to_json(const NodeDevice& device) { return json::write(device); }
+Result<NodeDevice> read_json(json::As<NodeDevice> /*type*/, const Json& json) {
+  return json::read<NodeDevice>(json);
 }
 
-Json to_json(const Enrolment& enrolment) {
-  Json devices = Json::array();
-  for (const NodeDevice& device : enrolment.devices) {
-    devices.push_back(to_json(device));
-  }
-  Json json = {{"request", to_json(enrolment.request)},
-               {"nonce", text(enrolment.nonce)},
-               {"public_key", base64_encode(enrolment.public_key)},
-               {"devices", std::move(devices)}};
-  if (enrolment.evidence) {
-    json["evidence"] = to_json(*enrolment.evidence);
-  }
-  if (!enrolment.identity_token.empty()) {
-    json["identity_token"] = enrolment.identity_token;
-  }
-  return json;
+static auto members(json::As<Enrolment>) {
+  using T = Enrolment;
+  return std::tuple(json::always("request", &T::request),
+                    json::always("nonce", &T::nonce, document::kNonce),
+                    json::always("public_key", &T::public_key),
+                    json::if_set("evidence", &T::evidence), json::always("devices", &T::devices),
+                    json::if_set("identity_token", &T::identity_token, json::checked(check_token)));
 }
-
+Json to_json(const Enrolment& enrolment) { return json::write(enrolment); }
 Result<Enrolment> parse_enrolment(ByteView payload) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload, kLimits));
-  ASSAY_TRY(validate("enrolment", json));
-  Enrolment enrolment;
-  const Json& request = json["request"];
-  enrolment.request = {members::text(request, "audience"), members::text(request, "node"),
-                       members::text(request, "platform"),
-                       members::text(request, "identity_token")};
-  enrolment.identity_token = members::text(json, "identity_token");
-  if (!is_token_text(enrolment.identity_token)) {
-    return fail(ErrorCode::kSchemaViolation, "a token has letters, digits, '_', '-' and '.' alone",
-                "/identity_token");
-  }
-  ASSAY_ASSIGN(enrolment.nonce, parse_nonce(members::text(json, "nonce")));
-  auto key = base64_decode(members::text(json, "public_key"));
-  if (!key) {
-    return members::under("/public_key", std::move(key).error());
-  }
-  enrolment.public_key = *std::move(key);
-  if (const auto evidence = json.find("evidence"); evidence != json.end()) {
-    auto read = evidence_from_json(*evidence);
-    if (!read) {
-      return members::under("/evidence", std::move(read).error());
-    }
-    enrolment.evidence = *std::move(read);
-  }
-  for (const Json& device : json["devices"]) {
-    enrolment.devices.push_back({members::text(device, "id"), members::text(device, "name"),
-                                 members::text(device, "driver")});
-  }
-  return enrolment;
+  return document::parse<Enrolment>(payload, "enrolment", kLimits);
 }
 
 }  // namespace assay

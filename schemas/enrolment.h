@@ -24,6 +24,7 @@ struct NodeDevice {
   bool operator==(const NodeDevice&) const = default;
 };
 [[nodiscard]] Json to_json(const NodeDevice& device);
+[[nodiscard]] Result<NodeDevice> read_json(json::As<NodeDevice> type, const Json& json);
 
 struct Enrolment {
   EnrolmentRequest request;

@@ -4,9 +4,8 @@
 
 #include "schemas/core/hmac.h"
 #include "schemas/core/sha.h"
-#include "schemas/members.h"
+#include "schemas/document.h"
 #include "schemas/report_data.h"
-#include "schemas/validate.h"
 
 namespace assay {
 namespace {
@@ -16,16 +15,17 @@ constexpr std::string_view kReportDomain = kChallengeDomains[1];
 constexpr std::string_view kStatementDomain = "assay/statement/v1";
 constexpr std::string_view kPlatformDomain = "assay/platform/v1";
 
-Result<Json> read_collateral(const Json& json) {
-  const auto found = json.find("collateral");
-  if (found == json.end() || found->is_null()) {
-    return Json();
-  }
-  ASSAY_ASSIGN(const std::string text, canonical_json(*found));
-  if (text.size() > kMaxEvidenceCollateralBytes) {
-    return fail(ErrorCode::kLimitExceeded, "collateral has at most 6 MiB", "/collateral");
-  }
-  return *found;
+Status check_event_log(const Bytes& event_log) {
+  return event_log.size() <= kMaxEventLogBytes
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded, "an event log has at most 256 KiB");
+}
+
+Status check_collateral(const Json& collateral) {
+  ASSAY_ASSIGN(const std::string text, canonical_json(collateral));
+  return text.size() <= kMaxEvidenceCollateralBytes
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded, "collateral has at most 6 MiB");
 }
 
 }  // namespace
@@ -35,55 +35,36 @@ ReportDataBytes report_data_of(std::string_view domain, const ReportDataParts& p
   return sha512({as_bytes(domain), kEnd, parts.nonce, parts.key.bytes(), parts.third.bytes()});
 }
 
-Json to_json(const Evidence& evidence) {
-  Json json = {{"type", evidence.type}, {"quote", base64_encode(evidence.quote)}};
-  if (!evidence.media_type.empty()) {
-    json["media_type"] = evidence.media_type;
-  }
-  if (!evidence.event_log.empty()) {
-    json["event_log"] = base64_encode(evidence.event_log);
-  }
-  if (!evidence.collateral.is_null()) {
-    json["collateral"] = evidence.collateral;
-  }
-  return json;
+static auto members(json::As<Evidence>) {
+  using T = Evidence;
+  return std::tuple(
+      json::always("type", &T::type), json::if_set("media_type", &T::media_type),
+      json::always("quote", &T::quote),
+      json::if_set("event_log", &T::event_log, json::checked(check_event_log)),
+      json::if_set("collateral", &T::collateral, json::checked(check_collateral)));
 }
-
-Result<Evidence> evidence_from_json(const Json& json) {
+static Status together(const Evidence& evidence) {
+  return evidence.quote.size() <= max_quote_bytes(evidence.type)
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded,
+                    "a quote has at most 32 KiB, and evidence of other types 1 MiB", "/quote");
+}
+Json to_json(const Evidence& evidence) { return json::write(evidence); }
+Result<Evidence> read_json(json::As<Evidence> /*type*/, const Json& json) {
   ASSAY_TRY(validate("evidence", json));
-  Evidence evidence;
-  evidence.type = members::text(json, "type");
-  evidence.media_type = members::text(json, "media_type");
-  auto quote = base64_decode(members::text(json, "quote"));
-  if (!quote) {
-    return members::under("/quote", std::move(quote).error());
-  }
-  if (quote->size() > max_quote_bytes(evidence.type)) {
-    return fail(ErrorCode::kLimitExceeded,
-                "a quote has at most 32 KiB, and evidence of other types 1 MiB", "/quote");
-  }
-  evidence.quote = *std::move(quote);
-  auto event_log = base64_decode(members::text(json, "event_log"));
-  if (!event_log) {
-    return members::under("/event_log", std::move(event_log).error());
-  }
-  if (event_log->size() > kMaxEventLogBytes) {
-    return fail(ErrorCode::kLimitExceeded, "an event log has at most 256 KiB", "/event_log");
-  }
-  evidence.event_log = *std::move(event_log);
-  ASSAY_ASSIGN(evidence.collateral, read_collateral(json));
-  return evidence;
+  return json::read<Evidence>(json);
 }
 
-Json to_json(const EnrolmentRequest& request) {
-  Json json = {{"audience", request.audience},
-               {"node", request.node},
-               {"platform", request.platform},
-               {"purpose", name(ChallengePurpose::kEnrol)}};
-  if (!request.identity_token.empty()) {
-    json["identity_token"] = request.identity_token;
-  }
-  return json;
+static auto members(json::As<EnrolmentRequest>) {
+  using T = EnrolmentRequest;
+  return std::tuple(json::always("audience", &T::audience), json::always("node", &T::node),
+                    json::always("platform", &T::platform),
+                    json::constant("purpose", name(ChallengePurpose::kEnrol)),
+                    json::if_set("identity_token", &T::identity_token));
+}
+Json to_json(const EnrolmentRequest& request) { return json::write(request); }
+Result<EnrolmentRequest> read_json(json::As<EnrolmentRequest> /*type*/, const Json& json) {
+  return json::read<EnrolmentRequest>(json);
 }
 
 ReportDataParts enrolment_parts(const Nonce& nonce, ByteView spki,

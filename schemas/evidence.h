@@ -39,13 +39,13 @@ struct Evidence {
   std::string media_type{};
 };
 [[nodiscard]] Json to_json(const Evidence& evidence);
+// Checks shape, base64 and sizes. Whether there is a verifier for the type is not known here.
+// Errors: limit-exceeded; invalid-encoding; the errors of validate().
+[[nodiscard]] Result<Evidence> read_json(json::As<Evidence> type, const Json& json);
 // Returns the limit on `quote` for evidence of this type.
 [[nodiscard]] constexpr std::size_t max_quote_bytes(std::string_view type) {
   return type == kTdxEvidence ? kMaxQuoteBytes : kMaxOtherEvidenceBytes;
 }
-// Checks shape, base64 and sizes. Whether there is a verifier for the type is not known here.
-// Errors: limit-exceeded; invalid-encoding; the errors of validate().
-[[nodiscard]] Result<Evidence> evidence_from_json(const Json& json);
 
 // REPORTDATA of a TDX quote, 64 bytes.
 using ReportDataBytes = std::array<std::uint8_t, 64>;
@@ -61,6 +61,7 @@ struct EnrolmentRequest {
   bool operator==(const EnrolmentRequest&) const = default;
 };
 [[nodiscard]] Json to_json(const EnrolmentRequest& request);
+[[nodiscard]] Result<EnrolmentRequest> read_json(json::As<EnrolmentRequest> type, const Json& json);
 
 // Returns SHA-512("assay/enrol/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(JCS(request))).
 [[nodiscard]] ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,

@@ -40,6 +40,7 @@ struct BeatFinding {
   bool operator==(const BeatFinding&) const = default;
 };
 [[nodiscard]] Json to_json(const BeatFinding& finding);
+[[nodiscard]] Result<BeatFinding> read_json(json::As<BeatFinding> type, const Json& json);
 
 // How the bytes of an instance are looked at between full passes.
 enum class WatchCheck : std::uint8_t {
@@ -58,6 +59,7 @@ struct WatchedBy {
   bool operator==(const WatchedBy&) const = default;
 };
 [[nodiscard]] Json to_json(const WatchedBy& watch);
+[[nodiscard]] Result<WatchedBy> read_json(json::As<WatchedBy> type, const Json& json);
 
 struct InstanceBeat {
   JobInstance instance;

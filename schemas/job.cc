@@ -5,56 +5,43 @@
 #include <algorithm>
 
 #include "schemas/core/artifact.h"
+#include "schemas/document.h"
 #include "schemas/location.h"
-#include "schemas/members.h"
-#include "schemas/validate.h"
 
 namespace assay {
 namespace {
 
 constexpr JsonLimits kJobLimits{2U << 20};
 
-Result<ArtifactId> read_artifact(const Json& json) {
-  auto artifact = ArtifactId::parse(members::text(json, "artifact"));
-  if (!artifact) {
-    return members::under("/artifact", std::move(artifact).error());
-  }
-  return artifact;
-}
-
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A location with a pod is one that the kubelet mounts.
-Result<std::string> read_location(const Json& json, const std::optional<JobPod>& pod) {
-  std::string given = members::text(json, "location");
-  if (given.empty()) {
-    return given;
-  }
-  auto location = normalise_location(given);
-  if (!location) {
-    return members::under("/location", std::move(location).error());
-  }
-  if (pod && !is_kubelet_volume(*location)) {
-    return fail(ErrorCode::kInvalidParameter, "the kubelet mounts no volume for this location",
-                "/location");
-  }
-  return location;
+Status check_pod_location(const std::string& location, const std::optional<JobPod>& pod) {
+  return !pod || location.empty() || is_kubelet_volume(location)
+             ? Status()
+             : fail(ErrorCode::kInvalidParameter, "the kubelet mounts no volume for this location",
+                    "/location");
 }
 
 // Members that say what of files is read have no meaning for memory. A lease has them, empty; of a
 // request its schema says it.
-Status check_memory_lease(const Json& json, JobScope scope) {
-  if (scope != JobScope::kDeviceMemory) {
-    return {};
-  }
-  const bool has_subset = json.contains("subset") && !json["subset"].empty();
-  const bool has_place = json.contains("pod") || !members::text(json, "location").empty();
-  return has_subset || has_place
-             ? fail(ErrorCode::kSchemaViolation,
+Status check_memory_lease(const JobLease& lease) {
+  return lease.scope != JobScope::kDeviceMemory ||
+                 (lease.subset.empty() && !lease.pod && lease.location.empty())
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation,
                     "a job about device memory names an instance alone: no location, pod or subset",
-                    "/scope")
-             : Status();
+                    "/scope");
+}
+
+Status check_challenge(const JobLease& lease) {
+  const Challenge& challenge = lease.challenge;
+  return challenge.purpose == ChallengePurpose::kReport && challenge.job == lease.job &&
+                 challenge.node == lease.node
+             ? Status()
+             : fail(ErrorCode::kChallengeMismatch, "the nonce is not for a report of this job",
+                    "/challenge");
 }
 
 // A newer service may say more than this program knows: it is named as such.
@@ -68,19 +55,15 @@ Status check_protocol(const Json& json) {
   return {};
 }
 
-Result<Challenge> read_challenge(const Json& json) {
-  const Json none = Json::object();
-  auto challenge = challenge_from_json(members::child(json, "challenge", none));
-  if (!challenge) {
-    return members::under("/challenge", std::move(challenge).error());
-  }
-  if (challenge->purpose != ChallengePurpose::kReport ||
-      challenge->job != members::text(json, "job") ||
-      challenge->node != members::text(json, "node")) {
-    return fail(ErrorCode::kChallengeMismatch, "the nonce is not for a report of this job",
-                "/challenge");
-  }
-  return challenge;
+// As normalise_location() spells it.
+constexpr auto kLocation =
+    json::spelled([](const std::string& location) { return location; },
+                  [](std::string_view text) -> Result<std::string> {
+                    return text.empty() ? Result<std::string>(std::string()) : normalise_location(text);
+                  });
+
+Status check_uid_if_any(const std::string& uid) {
+  return uid.empty() ? Status() : check_pod_uid(uid);
 }
 
 }  // namespace
@@ -119,20 +102,13 @@ Status check_volume_name(std::string_view name) {
              : fail(ErrorCode::kSchemaViolation, "the name of a volume is a lowercase DNS name");
 }
 
-Json to_json(const JobPod& pod) { return {{"uid", pod.uid}, {"volume", pod.volume}}; }
-
-Result<std::optional<JobPod>> read_job_pod(const Json& json) {
-  if (!json.contains("pod")) {
-    return std::optional<JobPod>();
-  }
-  JobPod pod{members::text(json["pod"], "uid"), members::text(json["pod"], "volume")};
-  if (auto status = check_pod_uid(pod.uid); !status) {
-    return members::under("/pod/uid", std::move(status).error());
-  }
-  if (auto status = check_volume_name(pod.volume); !status) {
-    return members::under("/pod/volume", std::move(status).error());
-  }
-  return pod;
+static auto members(json::As<JobPod>) {
+  return std::tuple(json::always("uid", &JobPod::uid, json::checked(check_pod_uid)),
+                    json::always("volume", &JobPod::volume, json::checked(check_volume_name)));
+}
+Json to_json(const JobPod& pod) { return json::write(pod); }
+Result<JobPod> read_json(json::As<JobPod> /*type*/, const Json& json) {
+  return json::read<JobPod>(json);
 }
 
 Status check_instance_name(std::string_view name) {
@@ -145,30 +121,21 @@ Status check_instance_name(std::string_view name) {
                     "the name of an instance is 1 to 63 of lowercase letters, digits and '-'");
 }
 
-Json to_json(const JobInstance& instance) {
-  return {{"pod", instance.pod}, {"instance", instance.instance}};
+static auto members(json::As<JobInstance>) {
+  using T = JobInstance;
+  return std::tuple(json::always("pod", &T::pod, json::checked(check_uid_if_any)),
+                    json::always("instance", &T::instance, json::checked(check_instance_name)));
+}
+Json to_json(const JobInstance& instance) { return json::write(instance); }
+Result<JobInstance> read_json(json::As<JobInstance> /*type*/, const Json& json) {
+  return json::read<JobInstance>(json);
 }
 
-Result<std::optional<JobInstance>> read_job_instance(const Json& json, JobScope scope) {
-  const bool there = json.contains("instance");
-  if (there != (scope == JobScope::kDeviceMemory)) {
-    return fail(ErrorCode::kSchemaViolation,
-                "scope device-memory is about an instance, and no other scope is", "/instance");
-  }
-  if (!there) {
-    return std::optional<JobInstance>();
-  }
-  JobInstance instance{members::text(json["instance"], "pod"),
-                       members::text(json["instance"], "instance")};
-  if (!instance.pod.empty()) {
-    if (auto status = check_pod_uid(instance.pod); !status) {
-      return members::under("/instance/pod", std::move(status).error());
-    }
-  }
-  if (auto status = check_instance_name(instance.instance); !status) {
-    return members::under("/instance/instance", std::move(status).error());
-  }
-  return instance;
+Status check_instance(const std::optional<JobInstance>& instance, JobScope scope) {
+  return instance.has_value() == (scope == JobScope::kDeviceMemory)
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation,
+                    "scope device-memory is about an instance, and no other scope is", "/instance");
 }
 
 bool is_kubelet_volume(std::string_view location) {
@@ -176,93 +143,54 @@ bool is_kubelet_volume(std::string_view location) {
          location.starts_with("csi://");
 }
 
-Json to_json(const JobRequest& request) {
-  Json json = {{"artifact", request.artifact.text()},
-               {"scope", name(request.scope)},
-               {"node", request.node}};
-  if (!request.location.empty()) {
-    json["location"] = request.location;
-  }
-  if (request.pod) {
-    json["pod"] = to_json(*request.pod);
-  }
-  if (request.instance) {
-    json["instance"] = to_json(*request.instance);
-  }
-  if (!request.subset.empty()) {
-    json["subset"] = request.subset;
-  }
-  return json;
+static auto members(json::As<JobRequest>) {
+  using T = JobRequest;
+  return std::tuple(json::always("artifact", &T::artifact),
+                    json::or_default("scope", &T::scope, json::named(job_scope_from)),
+                    json::always("node", &T::node), json::if_set("location", &T::location, kLocation),
+                    json::if_set("subset", &T::subset, json::ascending()),
+                    json::if_set("pod", &T::pod), json::if_set("instance", &T::instance));
 }
-
+static JobRequest start(json::As<JobRequest>) { return {json::unread<ArtifactId>(), {}, {}, {}, {}}; }
+static Status together(const JobRequest& request) {
+  ASSAY_TRY(check_instance(request.instance, request.scope));
+  return check_pod_location(request.location, request.pod);
+}
+Json to_json(const JobRequest& request) { return json::write(request); }
 Result<JobRequest> parse_job_request(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kJobLimits));
-  ASSAY_TRY(validate("job-request", json));
-  ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
-  JobRequest request{
-      std::move(artifact), JobScope::kFiles, members::text(json, "node"), {}, {}, {}, {}};
-  if (json.contains("scope")) {
-    ASSAY_ASSIGN(request.scope, job_scope_from(members::text(json, "scope")));
-  }
-  ASSAY_ASSIGN(request.instance, read_job_instance(json, request.scope));
-  ASSAY_ASSIGN(request.pod, read_job_pod(json));
-  ASSAY_ASSIGN(request.location, read_location(json, request.pod));
-  ASSAY_ASSIGN(request.subset, members::ascending(json, "subset"));
-  return request;
+  return document::parse<JobRequest>(body, "job-request", kJobLimits);
 }
 
-Json to_json(const JobLease& lease) {
-  Json json = {{"protocol", kJobProtocolVersion},
-               {"job", lease.job},
-               {"artifact", lease.artifact.text()},
-               {"model_name", lease.model_name},
-               {"scope", name(lease.scope)},
-               {"node", lease.node},
-               {"location", lease.location},
-               {"subset", lease.subset},
-               {"token", lease.token},
-               {"expires_at", to_rfc3339(lease.expires_at)},
-               {"lease_seconds", lease.lease_seconds},
-               {"challenge", to_json(lease.challenge)}};
-  if (lease.pod) {
-    json["pod"] = to_json(*lease.pod);
-  }
-  if (lease.instance) {
-    json["instance"] = to_json(*lease.instance);
-  }
-  return json;
+static auto members(json::As<JobLease>) {
+  using T = JobLease;
+  return std::tuple(
+      json::constant("protocol", kJobProtocolVersion), json::always("job", &T::job),
+      json::always("artifact", &T::artifact), json::always("model_name", &T::model_name),
+      json::always("scope", &T::scope, json::named(job_scope_from)), json::always("node", &T::node),
+      json::always("location", &T::location, kLocation), json::if_set("pod", &T::pod),
+      json::if_set("instance", &T::instance),
+      json::always("subset", &T::subset, json::ascending()), json::always("token", &T::token),
+      json::always("expires_at", &T::expires_at),
+      json::always("lease_seconds", &T::lease_seconds),
+      json::always("challenge", &T::challenge));
 }
-
+static JobLease start(json::As<JobLease>) { return {{}, json::unread<ArtifactId>(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
+static Status together(const JobLease& lease) {
+  ASSAY_TRY(check_memory_lease(lease));
+  ASSAY_TRY(check_instance(lease.instance, lease.scope));
+  ASSAY_TRY(check_pod_location(lease.location, lease.pod));
+  if (lease.location.empty() && !lease.pod && !lease.instance) {
+    return fail(ErrorCode::kSchemaViolation, "a lease names a location, a pod or an instance",
+                "/location");
+  }
+  return check_challenge(lease);
+}
+Json to_json(const JobLease& lease) { return json::write(lease); }
 Result<JobLease> parse_job_lease(ByteView body) {
   ASSAY_ASSIGN(const Json json, parse_json(body, kJobLimits));
   ASSAY_TRY(check_protocol(json));
   ASSAY_TRY(validate("job-lease", json));
-  ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
-  ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
-  ASSAY_TRY(check_memory_lease(json, scope));
-  ASSAY_ASSIGN(auto instance, read_job_instance(json, scope));
-  ASSAY_ASSIGN(auto pod, read_job_pod(json));
-  ASSAY_ASSIGN(std::string location, read_location(json, pod));
-  if (location.empty() && !pod && !instance) {
-    return fail(ErrorCode::kSchemaViolation, "a lease names a location, a pod or an instance",
-                "/location");
-  }
-  ASSAY_ASSIGN(auto subset, members::ascending(json, "subset"));
-  ASSAY_ASSIGN(const Timestamp expires_at, members::time(json, "expires_at"));
-  ASSAY_ASSIGN(Challenge challenge, read_challenge(json));
-  return JobLease{.job = members::text(json, "job"),
-                  .artifact = std::move(artifact),
-                  .model_name = members::text(json, "model_name"),
-                  .scope = scope,
-                  .node = members::text(json, "node"),
-                  .location = std::move(location),
-                  .pod = std::move(pod),
-                  .instance = std::move(instance),
-                  .subset = std::move(subset),
-                  .token = members::number(json, "token"),
-                  .expires_at = expires_at,
-                  .lease_seconds = members::number(json, "lease_seconds"),
-                  .challenge = std::move(challenge)};
+  return json::read<JobLease>(json);
 }
 
 }  // namespace assay

@@ -37,8 +37,7 @@ struct JobPod {
 [[nodiscard]] Status check_volume_name(std::string_view name);
 // Returns {"uid","volume"}.
 [[nodiscard]] Json to_json(const JobPod& pod);
-// Parses the member "pod" of `json`. Returns nullopt when there is no such member.
-[[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
+[[nodiscard]] Result<JobPod> read_json(json::As<JobPod> type, const Json& json);
 
 // A model instance that processes registered with the node agent (docs/instances.md).
 struct JobInstance {
@@ -50,10 +49,9 @@ struct JobInstance {
 [[nodiscard]] Status check_instance_name(std::string_view name);
 // Returns {"pod","instance"}.
 [[nodiscard]] Json to_json(const JobInstance& instance);
-// Parses the member "instance" of `json`. Errors: schema-violation for a malformed member, and
-// unless the member is present exactly with scope device-memory.
-[[nodiscard]] Result<std::optional<JobInstance>> read_job_instance(const Json& json,
-                                                                   JobScope scope);
+[[nodiscard]] Result<JobInstance> read_json(json::As<JobInstance> type, const Json& json);
+// Returns schema-violation unless there is an instance exactly with scope device-memory.
+[[nodiscard]] Status check_instance(const std::optional<JobInstance>& instance, JobScope scope);
 
 // Returns true when the kubelet mounts this location below a pod's directory, where a job can read
 // it. Such locations are claims, NFS volumes and CSI volumes.

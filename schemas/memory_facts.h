@@ -42,6 +42,7 @@ struct MemoryReader {
   bool operator==(const MemoryReader&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryReader& reader);
+[[nodiscard]] Result<MemoryReader> read_json(json::As<MemoryReader> type, const Json& json);
 
 struct MemoryFacts {
   std::uint64_t world = 1;              // processes that hold the instance together
@@ -67,11 +68,7 @@ struct MemoryFacts {
   bool operator==(const MemoryFacts&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFacts& memory);
-// Parses the member "memory" of a report. The caller must have checked the report with validate().
-// Errors: schema-violation; `where` is the pointer below the member.
-[[nodiscard]] Result<MemoryFacts> memory_facts_from(const Json& json);
-
-// Returns the member "read_by" of such a member "memory"; empty when there is none.
-[[nodiscard]] Result<std::vector<MemoryReader>> memory_readers_from(const Json& memory);
+// Parses the member "memory" of a report. Errors: schema-violation; unknown-member.
+[[nodiscard]] Result<MemoryFacts> read_json(json::As<MemoryFacts> type, const Json& json);
 
 }  // namespace assay

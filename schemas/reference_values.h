@@ -59,6 +59,7 @@ struct ReferenceTag {
 };
 
 [[nodiscard]] Json to_json(const ImportedSet& set);
+[[nodiscard]] Result<ImportedSet> read_json(json::As<ImportedSet> type, const Json& json);
 [[nodiscard]] Json to_json(const ReferenceTag& tag);
 // Parses what to_json() wrote. Errors: data-loss.
 [[nodiscard]] Result<ReferenceTag> reference_tag_from_json(const Json& json);
@@ -84,8 +85,8 @@ struct RemoveReferenceValues {
 };
 // Members of operations of a change of trust, which trust-change.schema.json has checked.
 [[nodiscard]] Json to_json(const PutReferenceValues& operation);
-[[nodiscard]] Result<PutReferenceValues> read_put_reference_values(const Json& json);
+[[nodiscard]] Result<PutReferenceValues> read_json(json::As<PutReferenceValues> type, const Json& json);
 [[nodiscard]] Json to_json(const RemoveReferenceValues& operation);
-[[nodiscard]] RemoveReferenceValues read_remove_reference_values(const Json& json);
+[[nodiscard]] Result<RemoveReferenceValues> read_json(json::As<RemoveReferenceValues> type, const Json& json);
 
 }  // namespace assay

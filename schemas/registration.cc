@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "schemas/members.h"
-#include "schemas/validate.h"
+#include "schemas/document.h"
 
 namespace assay {
 namespace {
@@ -61,20 +60,6 @@ bool pairwise(std::string_view left, std::string_view right, Match matches) {
   return std::ranges::equal(lefts, rights, matches);
 }
 
-Status check_node(const Registration& registration) {
-  for (const std::string_view label : labels_of(registration.node)) {
-    if (std::ranges::count(label, kAny) > 1) {
-      return fail(ErrorCode::kSchemaViolation, "a label of a pattern has one '*' at most", "/node");
-    }
-  }
-  if (is_pattern(registration.node) && !registration.service_account) {
-    return fail(ErrorCode::kSchemaViolation,
-                "a pattern needs service_account: its principal alone could take any free name",
-                "/service_account");
-  }
-  return {};
-}
-
 }  // namespace
 
 bool is_pattern(std::string_view node) { return node.find(kAny) != std::string_view::npos; }
@@ -90,40 +75,39 @@ bool overlap(std::string_view left, std::string_view right) {
   return pairwise(left, right, overlap_label);
 }
 
-Json to_json(const Registration& registration) {
-  Json json = {{"id", registration.id},
-               {"node", registration.node},
-               {"principal", registration.principal},
-               {"nodes_per_platform", registration.nodes_per_platform}};
-  if (!registration.platforms.empty()) {
-    json["platforms"] = registration.platforms;
-  }
-  if (registration.service_account) {
-    const ServiceAccountIssuer& own = *registration.service_account;
-    json["service_account"] = {
-        {"issuer", own.issuer}, {"subject", own.subject}, {"jwks", own.jwks}};
-  }
-  return json;
+static auto members(json::As<ServiceAccountIssuer>) {
+  using T = ServiceAccountIssuer;
+  return std::tuple(json::always("issuer", &T::issuer), json::always("subject", &T::subject),
+                    json::always("jwks", &T::jwks));
 }
-
-Result<Registration> read_registration(const Json& json) {
-  Registration registration{members::text(json, "id"),
-                            members::text(json, "node"),
-                            members::text(json, "principal"),
-                            members::texts(json, "platforms"),
-                            members::number(json, "nodes_per_platform", 1),
-                            {}};
-  if (const auto account = json.find("service_account"); account != json.end()) {
-    registration.service_account = {members::text(*account, "issuer"),
-                                    members::text(*account, "subject"), account->at("jwks")};
-  }
-  ASSAY_TRY(check_node(registration));
-  return registration;
+static auto members(json::As<Registration>) {
+  using T = Registration;
+  return std::tuple(json::always("id", &T::id), json::always("node", &T::node),
+                    json::always("principal", &T::principal),
+                    json::if_set("platforms", &T::platforms),
+                    json::or_default("nodes_per_platform", &T::nodes_per_platform),
+                    json::if_set("service_account", &T::service_account));
 }
-
+static Status together(const Registration& registration) {
+  for (const std::string_view label : labels_of(registration.node)) {
+    if (std::ranges::count(label, kAny) > 1) {
+      return fail(ErrorCode::kSchemaViolation, "a label of a pattern has one '*' at most", "/node");
+    }
+  }
+  if (is_pattern(registration.node) && !registration.service_account) {
+    return fail(ErrorCode::kSchemaViolation,
+                "a pattern needs service_account: its principal alone could take any free name",
+                "/service_account");
+  }
+  return {};
+}
+Json to_json(const Registration& registration) { return json::write(registration); }
+Result<Registration> read_json(json::As<Registration> /*type*/, const Json& json) {
+  return json::read<Registration>(json);
+}
 Result<Registration> registration_from_json(const Json& json) {
   ASSAY_TRY(validate("registration", json));
-  return read_registration(json);
+  return json::read<Registration>(json);
 }
 
 }  // namespace assay

@@ -45,9 +45,8 @@ struct Registration {
 [[nodiscard]] bool overlap(std::string_view left, std::string_view right);
 
 [[nodiscard]] Json to_json(const Registration& registration);
+// Checks the schema too.
 [[nodiscard]] Result<Registration> registration_from_json(const Json& json);
-// Parses a registration as registration_from_json() does, but from JSON that validate() has
-// checked.
-[[nodiscard]] Result<Registration> read_registration(const Json& json);
+[[nodiscard]] Result<Registration> read_json(json::As<Registration> type, const Json& json);
 
 }  // namespace assay

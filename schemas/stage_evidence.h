@@ -23,7 +23,7 @@ struct StageEvidence {
   Evidence evidence;
 };
 [[nodiscard]] Json to_json(const StageEvidence& evidence);
-// Errors: those of validate() and evidence_from_json().
+// Errors: those of validate() and of evidence.
 [[nodiscard]] Result<StageEvidence> parse_stage_evidence(ByteView payload);
 
 }  // namespace assay

@@ -172,10 +172,13 @@ struct TrustEpochs {
 };
 
 [[nodiscard]] Json to_json(const TrustedKey& key);
+[[nodiscard]] Result<TrustedKey> read_json(json::As<TrustedKey> type, const Json& json);
 [[nodiscard]] Result<TrustedKey> trusted_key_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Principal& principal);
+[[nodiscard]] Result<Principal> read_json(json::As<Principal> type, const Json& json);
 [[nodiscard]] Result<Principal> principal_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Appraisal& appraisal);
+[[nodiscard]] Result<Appraisal> read_json(json::As<Appraisal> type, const Json& json);
 [[nodiscard]] Result<Appraisal> appraisal_from_json(const Json& json);
 [[nodiscard]] Json to_json(const TrustChange& change);
 [[nodiscard]] Result<TrustChange> parse_trust_change(ByteView payload);

@@ -10,10 +10,9 @@
 
 #include "schemas/claim.h"
 #include "schemas/core/hmac.h"
+#include "schemas/document.h"
 #include "schemas/document_size.h"
-#include "schemas/members.h"
 #include "schemas/report_size.h"
-#include "schemas/validate.h"
 
 namespace assay {
 namespace {
@@ -82,114 +81,39 @@ Status check_entries(const TreeParameters& parameters, const std::vector<Entry>&
   return sorted == entries ? Status() : violation("entries must be in order", "");
 }
 
-Result<std::vector<Entry>> read_entries(const Json& list, const TreeParameters& parameters) {
-  std::vector<Entry> entries;
-  entries.reserve(list.size());
-  for (const Json& item : list) {
-    auto entry = entry_from_json(item, parameters.hash);
-    if (!entry) {
-      return members::under("/entries/" + std::to_string(entries.size()), std::move(entry).error());
-    }
-    entries.push_back(*std::move(entry));
-  }
-  if (auto status = check_entries(parameters, entries); !status) {
-    Error error = std::move(status).error();
-    error.where = "/entries";
-    return std::unexpected(std::move(error));
-  }
-  return entries;
+// An entry says its hash by the length of its root alone; check_parameters() compares it.
+Result<Entry> read_entry(const Json& json) {
+  const auto root = json.find("root");
+  const bool longer = root != json.end() && root->is_string() &&
+                      root->get_ref<const std::string&>().size() == 2 * digest_size(HashAlgorithm::kSha384);
+  return entry_from_json(json, longer ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256);
 }
 
-Result<std::vector<NotCovered>> read_not_covered(const Json& list) {
-  std::vector<NotCovered> out;
-  for (const Json& item : list) {
-    const std::uint64_t entry = members::number(item, "entry");
-    if (!out.empty() && out.back().entry >= entry) {
-      return violation("entries must ascend, none twice", "/not_covered");
-    }
-    out.push_back({entry, members::text(item, "reason")});
-  }
-  return out;
-}
-
-Result<std::vector<ExtraFile>> read_extra(const Json& json) {
-  std::vector<ExtraFile> out;
-  for (const Json& item : json["extra"]) {
-    ExtraFile file{members::text(item, "path"), members::number(item, "size")};
-    if (auto status = check_path(file.path); !status) {
-      return members::under("/extra", std::move(status).error());
-    }
-    if (!out.empty() && out.back().path >= file.path) {
-      return violation("extra files stand in order, none twice", "/extra");
-    }
-    out.push_back(std::move(file));
-  }
-  if (members::number(json, "extra_count") < out.size()) {
-    return violation("this counts at least the extra files that are listed", "/extra_count");
-  }
-  return out;
-}
-
-Result<ArtifactId> read_artifact(const Json& json) {
-  auto artifact = ArtifactId::parse(members::text(json, "artifact"));
-  if (!artifact) {
-    return members::under("/artifact", std::move(artifact).error());
-  }
-  return artifact;
-}
-
-Result<std::optional<Digest>> read_kernel_digest(const Json& json) {
-  if (!json.contains("kernel_digest")) {
-    return std::optional<Digest>();
-  }
-  auto digest = Digest::parse(members::text(json, "kernel_digest"));
-  if (!digest) {
-    return members::under("/kernel_digest", std::move(digest).error());
-  }
-  return *std::move(digest);
-}
-
-Result<TreeParameters> read_parameters(const Json& json, const ArtifactId& artifact) {
-  auto parameters = tree_parameters_from_json(json["parameters"]);
-  if (!parameters) {
-    return members::under("/parameters", std::move(parameters).error());
-  }
-  if (parameters->hash != artifact.root().algorithm()) {
+Status check_parameters(const VerificationReport& report) {
+  const HashAlgorithm hash = report.parameters.hash;
+  if (hash != report.artifact.root().algorithm()) {
     return violation("the hash is not that of the artifact", "/parameters/hash");
   }
-  return parameters;
+  for (std::size_t i = 0; i < report.entries.size(); ++i) {
+    const auto root = [](const auto& entry) { return entry.root.algorithm(); };
+    if (std::visit(root, report.entries[i]) != hash) {
+      return fail(ErrorCode::kInvalidDigest, "the root is no digest of this hash",
+                  "/entries/" + std::to_string(i) + "/root");
+    }
+  }
+  if (auto status = check_entries(report.parameters, report.entries); !status) {
+    return fail(status.error().code, std::move(status).error().detail, "/entries");
+  }
+  return {};
 }
 
 // Only claims have a volume behind them.
-Status check_volume(const Json& json) {
-  const std::string volume = members::text(json, "volume");
-  const bool claim = claim_in(members::text(json, "location")).has_value();
-  if (volume.empty() || (claim && check_volume_name(volume))) {
+Status check_volume(const VerificationReport& report) {
+  const bool claim = claim_in(report.location).has_value();
+  if (report.volume.empty() || (claim && check_volume_name(report.volume))) {
     return {};
   }
   return violation("only a pvc:// location has a volume, which is a lowercase DNS name", "/volume");
-}
-
-Result<std::optional<MemoryFacts>> read_memory(const Json& json) {
-  if (!json.contains("memory")) {
-    return std::optional<MemoryFacts>();
-  }
-  auto memory = memory_facts_from(json["memory"]);
-  if (!memory) {
-    return members::under("/memory", std::move(memory).error());
-  }
-  return *std::move(memory);
-}
-
-Result<std::optional<ReadProtection>> read_protection(const Json& json) {
-  if (!json.contains("read_protection")) {
-    return std::optional<ReadProtection>();
-  }
-  auto protection = read_protection_from(json["read_protection"]);
-  if (!protection) {
-    return members::under("/read_protection", std::move(protection).error());
-  }
-  return *protection;
 }
 
 // Memory has tensors, at no location; every byte was hashed in place or staged.
@@ -216,166 +140,89 @@ Status check_memory_report(const VerificationReport& report) {
              : violation("these are the bytes hashed in place and those staged", "/bytes");
 }
 
-NodeDevice read_device(const Json& json) {
-  return {members::text(json, "id"), members::text(json, "name"), members::text(json, "driver")};
+Status check_digests(const std::vector<Digest>& digests, HashAlgorithm algorithm) {
+  const bool same = std::ranges::all_of(
+      digests, [algorithm](const Digest& digest) { return digest.algorithm() == algorithm; });
+  return same ? Status() : fail(ErrorCode::kInvalidDigest, "these are no digests of the artifact's hash");
 }
 
-// --- what is still asked for
+// Digests as hex, whose length says the hash.
+constexpr auto kHexDigests = json::each(
+    [](const Json& json) {
+      return json::parsed(json, [](std::string_view hex) {
+        const bool longer = hex.size() == 2 * digest_size(HashAlgorithm::kSha384);
+        return Digest::from_hex(longer ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256, hex);
+      });
+    },
+    [](const Digest& digest) { return Json(digest.hex()); });
 
-Result<std::optional<Challenge>> read_challenge(const Json& json) {
-  const auto found = json.find("challenge");
-  if (found == json.end()) {
-    return std::optional<Challenge>();
-  }
-  auto challenge = challenge_from_json(*found);
-  if (!challenge) {
-    return members::under("/challenge", std::move(challenge).error());
-  }
-  if (challenge->purpose != ChallengePurpose::kSpot) {
-    return fail(ErrorCode::kChallengeMismatch, "the nonce is not for a spot check", "/challenge");
-  }
-  return *std::move(challenge);
-}
-
-Result<std::vector<Digest>> read_digests(const Json& list, HashAlgorithm algorithm) {
-  std::vector<Digest> digests;
-  digests.reserve(list.size());
-  for (const Json& item : list) {
-    auto digest = Digest::from_hex(algorithm, item.get<std::string>());
-    if (!digest) {
-      return members::under("/" + std::to_string(digests.size()), std::move(digest).error());
+Result<ReportAnswer::State> state_from(std::string_view name) {
+  for (const auto& [value, known] : kStates) {
+    if (known == name) {
+      return value;
     }
-    digests.push_back(*std::move(digest));
   }
-  return digests;
-}
-
-Json hex_list(const std::vector<Digest>& digests) {
-  Json out = Json::array();
-  for (const Digest& digest : digests) {
-    out.push_back(digest.hex());
-  }
-  return out;
+  return fail(ErrorCode::kSchemaViolation, "there is no such state");
 }
 
 }  // namespace
 
-Json to_json(const VerificationReport& report) {
-  Json entries = Json::array();
-  for (const Entry& entry : report.entries) {
-    entries.push_back(to_json(entry));
-  }
-  Json not_covered = Json::array();
-  for (const NotCovered& item : report.not_covered) {
-    not_covered.push_back({{"entry", item.entry}, {"reason", item.reason}});
-  }
-  Json extra = Json::array();
-  for (const ExtraFile& file : report.extra) {
-    extra.push_back({{"path", file.path}, {"size", file.size}});
-  }
-  Json json = {{"job", report.job},
-               {"node", report.node},
-               {"nonce", text(report.nonce)},
-               {"lease", report.lease},
-               {"artifact", report.artifact.text()},
-               {"parameters", to_json(report.parameters)},
-               {"scope", name(report.scope)},
-               {"location", report.location},
-               {"volume", report.volume},
-               {"entries", std::move(entries)},
-               {"not_covered", std::move(not_covered)},
-               {"extra", std::move(extra)},
-               {"extra_count", report.extra_count},
-               {"device", to_json(report.device)},
-               {"check", report.check},
-               {"bytes", report.bytes},
-               {"started_at", to_rfc3339(report.started_at)},
-               {"finished_at", to_rfc3339(report.finished_at)}};
-  if (report.pod) {
-    json["pod"] = to_json(*report.pod);
-  }
-  if (report.instance) {
-    json["instance"] = to_json(*report.instance);
-  }
-  if (report.memory) {
-    json["memory"] = to_json(*report.memory);
-  }
-  if (report.read_protection) {
-    json["read_protection"] = to_json(*report.read_protection);
-  }
-  if (report.kernel_digest) {
-    json["kernel_digest"] = report.kernel_digest->text();
-  }
-  return json;
+static auto members(json::As<NotCovered>) {
+  return std::tuple(json::always("entry", &NotCovered::entry),
+                    json::always("reason", &NotCovered::reason));
 }
 
+static auto members(json::As<ExtraFile>) {
+  const auto is_path = [](const std::string& path) { return check_path(path); };
+  return std::tuple(json::always("path", &ExtraFile::path, json::checked(is_path)),
+                    json::always("size", &ExtraFile::size));
+}
+
+static auto members(json::As<VerificationReport>) {
+  using T = VerificationReport;
+  return std::tuple(
+      json::always("job", &T::job), json::always("node", &T::node),
+      json::always("nonce", &T::nonce, document::kNonce), json::always("lease", &T::lease),
+      json::always("artifact", &T::artifact),
+      json::always("parameters", &T::parameters, json::by(tree_parameters_from_json)),
+      json::always("scope", &T::scope, json::named(job_scope_from)),
+      json::always("location", &T::location), json::always("volume", &T::volume),
+      json::if_set("pod", &T::pod), json::if_set("instance", &T::instance),
+      json::if_set("memory", &T::memory),
+      json::always("entries", &T::entries, json::each(read_entry)),
+      json::always("not_covered", &T::not_covered,
+                   json::ascending(std::less<>(), &NotCovered::entry)),
+      json::always("extra", &T::extra, json::ascending(std::less<>(), &ExtraFile::path)),
+      json::always("extra_count", &T::extra_count), json::always("device", &T::device),
+      json::if_set("kernel_digest", &T::kernel_digest), json::always("check", &T::check),
+      json::always("bytes", &T::bytes),
+      json::if_set("read_protection", &T::read_protection, json::by(read_protection_from)),
+      json::always("started_at", &T::started_at), json::always("finished_at", &T::finished_at));
+}
+static VerificationReport start(json::As<VerificationReport>) {
+  return {{}, {}, {}, {}, json::unread<ArtifactId>(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+}
+static Status together(const VerificationReport& report) {
+  ASSAY_TRY(check_instance(report.instance, report.scope));
+  ASSAY_TRY(check_volume(report));
+  ASSAY_TRY(check_parameters(report));
+  if (report.extra_count < report.extra.size()) {
+    return violation("this counts at least the extra files that are listed", "/extra_count");
+  }
+  return check_memory_report(report);
+}
+Json to_json(const VerificationReport& report) { return json::write(report); }
 Result<VerificationReport> parse_verification_report(ByteView payload) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload, kPayloadLimits));
-  ASSAY_TRY(validate("verification-report", json));
-  ASSAY_ASSIGN(const Nonce nonce, parse_nonce(members::text(json, "nonce")));
-  ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
-  ASSAY_ASSIGN(const TreeParameters parameters, read_parameters(json, artifact));
-  ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
-  ASSAY_ASSIGN(auto pod, read_job_pod(json));
-  ASSAY_ASSIGN(auto instance, read_job_instance(json, scope));
-  ASSAY_ASSIGN(auto memory, read_memory(json));
-  ASSAY_TRY(check_volume(json));
-  ASSAY_ASSIGN(auto entries, read_entries(json["entries"], parameters));
-  ASSAY_ASSIGN(auto not_covered, read_not_covered(json["not_covered"]));
-  ASSAY_ASSIGN(auto extra, read_extra(json));
-  ASSAY_ASSIGN(auto kernel_digest, read_kernel_digest(json));
-  ASSAY_ASSIGN(auto protection, read_protection(json));
-  ASSAY_ASSIGN(const Timestamp started_at, members::time(json, "started_at"));
-  ASSAY_ASSIGN(const Timestamp finished_at, members::time(json, "finished_at"));
-  VerificationReport report{.job = members::text(json, "job"),
-                            .node = members::text(json, "node"),
-                            .nonce = nonce,
-                            .lease = members::number(json, "lease"),
-                            .artifact = std::move(artifact),
-                            .parameters = parameters,
-                            .scope = scope,
-                            .location = members::text(json, "location"),
-                            .volume = members::text(json, "volume"),
-                            .pod = std::move(pod),
-                            .instance = std::move(instance),
-                            .memory = std::move(memory),
-                            .entries = std::move(entries),
-                            .not_covered = std::move(not_covered),
-                            .extra = std::move(extra),
-                            .extra_count = members::number(json, "extra_count"),
-                            .device = read_device(json["device"]),
-                            .kernel_digest = std::move(kernel_digest),
-                            .check = members::text(json, "check"),
-                            .bytes = members::number(json, "bytes"),
-                            .read_protection = protection,
-                            .started_at = started_at,
-                            .finished_at = finished_at};
-  ASSAY_TRY(check_memory_report(report));
-  return report;
+  return document::parse<VerificationReport>(payload, "verification-report", kPayloadLimits);
 }
 
-Json to_json(const ReportSubmission& submission) {
-  return {{"envelope", base64_encode(submission.envelope)},
-          {"evidence", submission.evidence ? to_json(*submission.evidence) : Json()}};
+static auto members(json::As<ReportSubmission>) {
+  return std::tuple(json::always("envelope", &ReportSubmission::envelope),
+                    json::or_null("evidence", &ReportSubmission::evidence));
 }
-
+Json to_json(const ReportSubmission& submission) { return json::write(submission); }
 Result<ReportSubmission> parse_report_submission(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kSubmissionLimits));
-  ASSAY_TRY(validate("report-submission", json));
-  auto envelope = base64_decode(members::text(json, "envelope"));
-  if (!envelope) {
-    return members::under("/envelope", std::move(envelope).error());
-  }
-  ReportSubmission submission{*std::move(envelope), std::nullopt};
-  const auto evidence = json.find("evidence");
-  if (evidence != json.end() && !evidence->is_null()) {
-    auto read = evidence_from_json(*evidence);
-    if (!read) {
-      return members::under("/evidence", std::move(read).error());
-    }
-    submission.evidence = *std::move(read);
-  }
-  return submission;
+  return document::parse<ReportSubmission>(body, "report-submission", kSubmissionLimits);
 }
 
 std::string_view name(ReportAnswer::State state) {
@@ -387,87 +234,66 @@ std::string_view name(ReportAnswer::State state) {
   return "unknown";
 }
 
-Json to_json(const ReportAnswer& answer) {
-  Json json = {{"state", name(answer.state)}};
-  if (!answer.entries.empty()) {
-    json["entries"] = answer.entries;
-  }
-  if (answer.span != 0) {
-    json["span"] = answer.span;
-  }
-  for (const SpotSpan& span : answer.spans) {
-    json["spans"].push_back({{"entry", span.entry}, {"index", span.index}});
-  }
-  if (answer.challenge) {
-    json["challenge"] = to_json(*answer.challenge);
-  }
-  return json;
+static auto members(json::As<SpotSpan>) {
+  return std::tuple(json::always("entry", &SpotSpan::entry),
+                    json::always("index", &SpotSpan::index));
 }
 
+static auto members(json::As<ReportAnswer>) {
+  using T = ReportAnswer;
+  return std::tuple(json::always("state", &T::state, json::named(state_from)),
+                    json::if_set("entries", &T::entries, json::ascending()),
+                    json::if_set("span", &T::span, json::checked(check_span)),
+                    json::if_set("spans", &T::spans),
+                    json::if_set("challenge", &T::challenge));
+}
+static Status together(const ReportAnswer& answer) {
+  return !answer.challenge || answer.challenge->purpose == ChallengePurpose::kSpot
+             ? Status()
+             : fail(ErrorCode::kChallengeMismatch, "the nonce is not for a spot check",
+                    "/challenge");
+}
+Json to_json(const ReportAnswer& answer) { return json::write(answer); }
 Result<ReportAnswer> parse_report_answer(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kAnswerLimits));
-  ASSAY_TRY(validate("report-answer", json));
-  ReportAnswer answer{ReportAnswer::State::kMismatch, {}, 0, {}, {}};
-  const std::string state = members::text(json, "state");
-  for (const auto& [value, known] : kStates) {
-    if (known == state) {
-      answer.state = value;
-    }
-  }
-  ASSAY_ASSIGN(answer.entries, members::ascending(json, "entries"));
-  answer.span = members::number(json, "span");
-  if (json.contains("span")) {
-    ASSAY_TRY(check_span(answer.span));
-  }
-  const Json none = Json::array();
-  for (const Json& span : members::child(json, "spans", none)) {
-    answer.spans.push_back({members::number(span, "entry"), members::number(span, "index")});
-  }
-  ASSAY_ASSIGN(answer.challenge, read_challenge(json));
-  return answer;
+  return document::parse<ReportAnswer>(body, "report-answer", kAnswerLimits);
 }
 
-Json to_json(const OutlineSubmission& submission) {
-  Json entries = Json::array();
-  for (const OutlineSubmission::Item& item : submission.entries) {
-    entries.push_back({{"entry", item.entry}, {"digests", hex_list(item.digests)}});
-  }
-  return {{"span", submission.span}, {"entries", std::move(entries)}};
+static auto members(json::As<OutlineSubmission::Item>) {
+  using T = OutlineSubmission::Item;
+  return std::tuple(json::always("entry", &T::entry),
+                    json::always("digests", &T::digests, kHexDigests));
 }
-
+static auto members(json::As<OutlineSubmission>) {
+  using T = OutlineSubmission;
+  return std::tuple(json::always("span", &T::span, json::checked(check_span)),
+                    json::always("entries", &T::entries,
+                                 json::ascending(std::less<>(), &T::Item::entry)));
+}
+Json to_json(const OutlineSubmission& submission) { return json::write(submission); }
 Result<OutlineSubmission> parse_outline_submission(ByteView body, HashAlgorithm algorithm) {
-  ASSAY_ASSIGN(const Json json, parse_json(body));
-  ASSAY_TRY(validate("outline-submission", json));
-  OutlineSubmission submission{members::number(json, "span"), {}};
-  ASSAY_TRY(check_span(submission.span));
-  for (const Json& item : json["entries"]) {
-    const std::uint64_t entry = members::number(item, "entry");
-    if (!submission.entries.empty() && submission.entries.back().entry >= entry) {
-      return violation("entries must ascend, none twice", "/entries");
+  ASSAY_ASSIGN(auto submission, document::parse<OutlineSubmission>(body, "outline-submission"));
+  for (std::size_t i = 0; i < submission.entries.size(); ++i) {
+    if (auto status = check_digests(submission.entries[i].digests, algorithm); !status) {
+      return fail(status.error().code, std::move(status).error().detail,
+                  "/entries/" + std::to_string(i) + "/digests");
     }
-    auto digests = read_digests(item["digests"], algorithm);
-    if (!digests) {
-      return members::under("/entries/" + std::to_string(submission.entries.size()) + "/digests",
-                            std::move(digests).error());
-    }
-    submission.entries.push_back({entry, *std::move(digests)});
   }
   return submission;
 }
 
-Json to_json(const SpotSubmission& submission) {
-  return {{"nonce", text(submission.nonce)}, {"answers", hex_list(submission.answers)}};
+static auto members(json::As<SpotSubmission>) {
+  using T = SpotSubmission;
+  return std::tuple(json::always("nonce", &T::nonce, document::kNonce),
+                    json::always("answers", &T::answers, kHexDigests));
 }
-
+Json to_json(const SpotSubmission& submission) { return json::write(submission); }
 Result<SpotSubmission> parse_spot_submission(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kSpotLimits));
-  ASSAY_TRY(validate("spot-submission", json));
-  ASSAY_ASSIGN(const Nonce nonce, parse_nonce(members::text(json, "nonce")));
-  auto answers = read_digests(json["answers"], HashAlgorithm::kSha256);
-  if (!answers) {
-    return members::under("/answers", std::move(answers).error());
+  ASSAY_ASSIGN(auto submission,
+               document::parse<SpotSubmission>(body, "spot-submission", kSpotLimits));
+  if (auto status = check_digests(submission.answers, HashAlgorithm::kSha256); !status) {
+    return fail(status.error().code, std::move(status).error().detail, "/answers");
   }
-  return SpotSubmission{nonce, *std::move(answers)};
+  return submission;
 }
 
 Digest spot_answer(const Nonce& nonce, const ArtifactId& artifact, const SpotSpan& place,

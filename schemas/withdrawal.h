@@ -49,15 +49,14 @@ struct Withdrawn {
 };
 
 [[nodiscard]] Json to_json(const Withdrawal& withdrawal);
-// Reads a withdrawal from JSON that was checked with its schema. Errors: invalid-digest;
-// invalid-time.
-[[nodiscard]] Result<Withdrawal> read_withdrawal(const Json& json);
+// Errors: invalid-digest; invalid-time; schema-violation.
+[[nodiscard]] Result<Withdrawal> read_json(json::As<Withdrawal> type, const Json& json);
 // Parses the payload of a signed withdrawal. Errors: those of parse_json(), validate() and
-// read_withdrawal().
+// read_json().
 [[nodiscard]] Result<Withdrawal> parse_withdrawal(ByteView payload);
 
 [[nodiscard]] Json to_json(const Withdrawn& withdrawn);
 // Reads what to_json() wrote. Errors: schema-violation; invalid-digest; invalid-time.
-[[nodiscard]] Result<Withdrawn> withdrawn_from_json(const Json& json);
+[[nodiscard]] Result<Withdrawn> read_json(json::As<Withdrawn> type, const Json& json);
 
 }  // namespace assay

@@ -107,7 +107,7 @@ Result<Challenge> Service::challenge(const std::string& node) {
   const Json body = to_json(ChallengeRequest{ChallengePurpose::kEnrol, node});
   ASSAY_ASSIGN(const Bytes answer, post("/v1/challenges", body.dump()));
   ASSAY_ASSIGN(const Json json, client::json_of(answer));
-  return challenge_from_json(json);
+  return json::get<Challenge>(json);
 }
 
 Result<Enrolled> Service::enrol(ByteView envelope) {

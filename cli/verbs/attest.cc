@@ -128,7 +128,7 @@ Status read_parameter(const std::string& text, Json& parameters) {
 Result<Nonce> read_challenge(const std::string& path) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, kMaxChallenge));
   ASSAY_ASSIGN(const Json json, parse_json(bytes));
-  ASSAY_ASSIGN(const Challenge challenge, challenge_from_json(json));
+  ASSAY_ASSIGN(const Challenge challenge, json::get<Challenge>(json));
   if (challenge.purpose != ChallengePurpose::kStatement) {
     return fail(ErrorCode::kChallengeMismatch, "The challenge is not for a statement", path);
   }
@@ -336,7 +336,7 @@ struct ChallengeOptions {
 Result<Exit> challenge(const Context& context, const ChallengeOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json answer, api.post("/v1/challenges:statement", {}, {}));
-  ASSAY_ASSIGN(const Challenge got, challenge_from_json(answer));
+  ASSAY_ASSIGN(const Challenge got, json::get<Challenge>(answer));
   ASSAY_TRY(client::write_file(options.out, to_json(got).dump() + "\n"));
   if (options.out != "-") {
     message(context, "wrote " + options.out + ": good until " + to_rfc3339(got.expires_at));

@@ -21,6 +21,13 @@ namespace assay {
 
 using Json = nlohmann::json;
 
+namespace json {
+// Names a type in a call, so that overloads are found in the type's namespace
+// (schemas/core/json_values.h).
+template <typename T>
+struct As {};
+}  // namespace json
+
 struct JsonLimits {
   std::size_t max_bytes = 16U << 20;
   std::size_t max_depth = 64;

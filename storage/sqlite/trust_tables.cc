@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "schemas/core/json_values.h"
 #include "storage/sqlite/columns.h"
 
 namespace assay::storage::sqlite {
@@ -207,7 +208,7 @@ Result<std::vector<Withdrawn>> load_withdrawals(Connection& connection) {
     }
     ASSAY_ASSIGN(const Json body, json_column(query, 0));
     ASSAY_ASSIGN(const Digest statement, query.digest(1));
-    auto withdrawn = withdrawn_from_json(body);
+    auto withdrawn = json::get<Withdrawn>(body);
     if (!withdrawn || withdrawn->statement.digest() != statement) {
       return fail(ErrorCode::kDataLoss, "a stored withdrawal cannot be read");
     }

@@ -43,8 +43,8 @@ void check_json(Result<T> (*read)(const Json&), ByteView bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteView bytes(data, size);
   check(parse_challenge_request, bytes);
-  check_json(challenge_from_json, bytes);
-  check_json(evidence_from_json, bytes);
+  check_json(json::get<Challenge>, bytes);
+  check_json(json::get<Evidence>, bytes);
   check_json(appraisal_from_json, bytes);
   check_json(registration_from_json, bytes);
   check(parse_enrolment, bytes);

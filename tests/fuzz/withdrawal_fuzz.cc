@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::check_round_trip(
       [](ByteView text) -> Result<Withdrawn> {
         ASSAY_ASSIGN(const Json json, parse_json(text));
-        return withdrawn_from_json(json);
+        return json::get<Withdrawn>(json);
       },
       [](const Withdrawn& one) { return to_json(one); }, bytes);
   return 0;

@@ -194,12 +194,12 @@ TEST(Agreement, ChallengeRequest) {
 
 TEST(Agreement, Challenge) {
   compare("challenge", example(embedded::kChallengeSchemaJson, 1),
-          [](const Json& json) { return code_of(challenge_from_json(json)); }, {"invalid-time"});
+          [](const Json& json) { return code_of(json::get<Challenge>(json)); }, {"invalid-time"});
 }
 
 TEST(Agreement, Evidence) {
   compare("evidence", example(embedded::kEvidenceSchemaJson),
-          [](const Json& json) { return code_of(evidence_from_json(json)); },
+          [](const Json& json) { return code_of(json::get<Evidence>(json)); },
           {"invalid-encoding", "evidence-type-unknown"});
 }
 

@@ -40,10 +40,10 @@ const std::map<std::string, Again>& codecs() {
   static const std::map<std::string, Again> kCodecs = {
       {"appraisal", part(appraisal_from_json)},
       {"bootstrap", body(parse_bootstrap)},
-      {"challenge", part(challenge_from_json)},
+      {"challenge", part(json::get<Challenge>)},
       {"challenge-request", body(parse_challenge_request)},
       {"enrolment", body(parse_enrolment)},
-      {"evidence", part(evidence_from_json)},
+      {"evidence", part(json::get<Evidence>)},
       {"heartbeat", body(parse_heartbeat)},
       {"heartbeat-answer", body(parse_heartbeat_answer)},
       {"impact-request", body(parse_impact_request)},
@@ -65,7 +65,7 @@ const std::map<std::string, Again>& codecs() {
       {"trusted-key", part(trusted_key_from_json)},
       {"verification-report", body(parse_verification_report)},
       {"withdrawal", body(parse_withdrawal)},
-      {"withdrawn", part(withdrawn_from_json)},
+      {"withdrawn", part(json::get<Withdrawn>)},
   };
   return kCodecs;
 }

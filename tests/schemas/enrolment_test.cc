@@ -91,7 +91,7 @@ TEST(Challenge, RoundTrips) {
                                          ChallengePurpose::kSpot, ChallengePurpose::kStatement}) {
     EXPECT_EQ(challenge_purpose_from(name(purpose)), purpose);
     const Challenge challenge = sample_challenge(purpose);
-    const auto read = challenge_from_json(to_json(challenge));
+    const auto read = json::get<Challenge>(to_json(challenge));
     ASSERT_TRUE(read) << to_string(read.error());
     EXPECT_EQ(read->nonce, challenge.nonce);
     EXPECT_EQ(read->audience, challenge.audience);
@@ -118,7 +118,7 @@ TEST(Challenge, Changes_AreRefused) {
       {"/expires_at", "2026-02-30T00:00:00Z", "invalid-time"},
       {"/extra", 1, "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
-    EXPECT_EQ(code_of(challenge_from_json(changed(to_json(sample_challenge()), place, value))),
+    EXPECT_EQ(code_of(json::get<Challenge>(changed(to_json(sample_challenge()), place, value))),
               code)
         << place << value;
   }
@@ -134,14 +134,14 @@ TEST(Evidence, RoundTrips) {
       evidence.collateral = Json();
       evidence.event_log.clear();
     }
-    const auto read = evidence_from_json(to_json(evidence));
+    const auto read = json::get<Evidence>(to_json(evidence));
     ASSERT_TRUE(read) << to_string(read.error());
     EXPECT_EQ(read->type, "tdx");
     EXPECT_EQ(read->quote, evidence.quote);
     EXPECT_EQ(read->event_log, evidence.event_log);
     EXPECT_EQ(read->collateral, evidence.collateral);
   }
-  EXPECT_TRUE(evidence_from_json(changed(to_json(evidence), "/collateral", Json())));
+  EXPECT_TRUE(json::get<Evidence>(changed(to_json(evidence), "/collateral", Json())));
 }
 
 TEST(Evidence, Changes_AreRefused) {
@@ -162,7 +162,7 @@ TEST(Evidence, Changes_AreRefused) {
       {"/collateral/tcb_info", std::string(2097153, 'x'), "schema-violation"},
       {"/extra", 1, "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
-    EXPECT_EQ(code_of(evidence_from_json(changed(to_json(sample_evidence()), place, value))), code)
+    EXPECT_EQ(code_of(json::get<Evidence>(changed(to_json(sample_evidence()), place, value))), code)
         << place;
   }
 }
@@ -171,27 +171,27 @@ TEST(Evidence, LargestQuoteAndLog_AreTakenAndNoLargerOnes) {
   Evidence evidence = sample_evidence();
   evidence.quote = Bytes(kMaxQuoteBytes);
   evidence.event_log = Bytes(kMaxEventLogBytes);
-  EXPECT_TRUE(evidence_from_json(to_json(evidence)));
+  EXPECT_TRUE(json::get<Evidence>(to_json(evidence)));
   evidence.event_log.push_back(0);
-  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/event_log");
+  EXPECT_EQ(where_of(json::get<Evidence>(to_json(evidence))), "/event_log");
   evidence.event_log.pop_back();
   evidence.quote.push_back(0);
-  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/quote");
+  EXPECT_EQ(where_of(json::get<Evidence>(to_json(evidence))), "/quote");
 }
 
 // What others say of a machine, and chains of several devices, are longer than a quote.
 TEST(Evidence, OfAnotherType_MayBeLonger) {
   Evidence evidence{"example", Bytes(kMaxQuoteBytes + 1), {}, Json()};
-  EXPECT_TRUE(evidence_from_json(to_json(evidence)));
+  EXPECT_TRUE(json::get<Evidence>(to_json(evidence)));
   evidence.quote = Bytes(kMaxOtherEvidenceBytes);
-  const auto read = evidence_from_json(to_json(evidence));
+  const auto read = json::get<Evidence>(to_json(evidence));
   ASSERT_TRUE(read) << to_string(read.error());
   EXPECT_EQ(read->quote.size(), kMaxOtherEvidenceBytes);
   evidence.quote.push_back(0);
-  EXPECT_EQ(code_of(evidence_from_json(to_json(evidence))), "limit-exceeded");
-  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/quote");
+  EXPECT_EQ(code_of(json::get<Evidence>(to_json(evidence))), "limit-exceeded");
+  EXPECT_EQ(where_of(json::get<Evidence>(to_json(evidence))), "/quote");
   evidence.quote.resize(kMaxOtherEvidenceBytes + 3);
-  EXPECT_EQ(code_of(evidence_from_json(to_json(evidence))), "schema-violation");
+  EXPECT_EQ(code_of(json::get<Evidence>(to_json(evidence))), "schema-violation");
 }
 
 TEST(Evidence, CollateralBeyondTheLimit_IsRefused) {
@@ -199,10 +199,10 @@ TEST(Evidence, CollateralBeyondTheLimit_IsRefused) {
   for (const char* name : {"pck_crl", "tcb_info", "qe_identity"}) {
     evidence.collateral[name] = std::string(2097152, 'x');
   }
-  EXPECT_EQ(code_of(evidence_from_json(to_json(evidence))), "limit-exceeded");
-  EXPECT_EQ(where_of(evidence_from_json(to_json(evidence))), "/collateral");
+  EXPECT_EQ(code_of(json::get<Evidence>(to_json(evidence))), "limit-exceeded");
+  EXPECT_EQ(where_of(json::get<Evidence>(to_json(evidence))), "/collateral");
   evidence.collateral["pck_crl"] = std::string(2097152 - 2048, 'x');
-  EXPECT_TRUE(evidence_from_json(to_json(evidence)));
+  EXPECT_TRUE(json::get<Evidence>(to_json(evidence)));
 }
 
 // --- enrolments

@@ -126,10 +126,10 @@ TEST(Withdrawal, InAChangeOfTrust_RoundTrips) {
 
 TEST(Withdrawal, Recorded_RoundTrips) {
   const Withdrawn withdrawn{kOther, "other", "text", Timestamp(), Timestamp(), {"a", "b"}, true};
-  EXPECT_EQ(withdrawn_from_json(to_json(withdrawn)), withdrawn);
+  EXPECT_EQ(json::get<Withdrawn>(to_json(withdrawn)), withdrawn);
   Json json = to_json(withdrawn);
   json.erase("by");
-  EXPECT_FALSE(withdrawn_from_json(json));
+  EXPECT_FALSE(json::get<Withdrawn>(json));
 }
 
 // --- names of a policy

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <string_view>
 
 #include "schemas/claim.h"
 #include "schemas/heartbeat.h"
+#include "schemas/core/json_values.h"
 #include "schemas/members.h"
+#include "schemas/memory_facts.h"
 #include "server/service/if_found.h"
 #include "server/service/jobs/job_steps.h"
 #include "server/service/nodes/node_view.h"
@@ -99,31 +102,25 @@ Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job
   if (!job.detail.is_object() || !job.detail.contains("memory")) {
     return fail(ErrorCode::kDataLoss, "a report about memory lacks what it says of it");
   }
-  const Json& detail = job.detail["memory"];
-  policy::MemoryFact fact;
-  fact.world = members::number(detail, "world");
-  fact.in_place = members::number(detail, "in_place");
-  fact.on_devices = members::number(detail, "on_devices");
-  fact.staged = members::number(detail, "staged");
-  fact.registered = members::number(detail, "registered");
-  fact.uncovered = members::number(detail, "uncovered");
-  fact.redrawn = members::number(detail, "redrawn");
-  if (!detail["device_bytes"].is_null()) {
-    fact.device_bytes = members::number(detail, "device_bytes");
-  }
-  ASSAY_ASSIGN(fact.read_by, memory_readers_from(detail));
+  ASSAY_ASSIGN(MemoryFacts said, json::get<MemoryFacts>(job.detail["memory"]));
   constexpr std::size_t kMaxCauses = 4;  // facts are kept with each decision
-  for (const Json& cause : detail["staged_causes"]) {
-    if (fact.staged_causes.size() < kMaxCauses) {
-      fact.staged_causes.push_back(clip(cause.get<std::string>()));
-    }
+  std::vector<std::string> causes;
+  for (const std::string& cause : said.staged_causes | std::views::take(kMaxCauses)) {
+    causes.push_back(clip(cause));
   }
-  fact.check = members::text(job.detail, "check");
-  fact.detection = detail["detection"].get<double>();
-  if (detail.contains("uncovered_count")) {
-    fact.uncovered_count = members::number(detail, "uncovered_count");
-  }
-  return fact;
+  return policy::MemoryFact{.world = said.world,
+                            .in_place = said.in_place,
+                            .on_devices = said.on_devices,
+                            .staged = said.staged,
+                            .registered = said.registered,
+                            .uncovered = said.uncovered,
+                            .device_bytes = said.device_bytes,
+                            .redrawn = said.redrawn,
+                            .read_by = std::move(said.read_by),
+                            .check = members::text(job.detail, "check"),
+                            .staged_causes = std::move(causes),
+                            .detection = said.detection,
+                            .uncovered_count = said.uncovered_count};
 }
 
 Result<policy::ReportFact> report_fact(const storage::JobRow& job) {

@@ -314,7 +314,7 @@ Result<Evidence> load_evidence(storage::Snapshot& snapshot, const DocumentId& id
     ASSAY_ASSIGN(const storage::Document stored, snapshot.document(own));
     ASSAY_ASSIGN(json["collateral"], parse_json(stored.bytes));
   }
-  return evidence_from_json(json);
+  return json::get<Evidence>(json);
 }
 
 Result<Appraisal> appraisal_in_force(storage::NodeReads& reads, const std::string& evidence_type,

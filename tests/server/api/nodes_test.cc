@@ -33,7 +33,7 @@ class NodesApi : public ApiTest {
     const auto answer = send("/v1/challenges", {{"purpose", "enrol"}, {"node", node}});
     EXPECT_EQ(answer.status, 201) << answer.body;
     EXPECT_EQ(answer.header("Cache-Control"), "no-store");
-    EXPECT_TRUE(challenge_from_json(answer.json()));
+    EXPECT_TRUE(json::get<Challenge>(answer.json()));
     return answer.json();
   }
   Bytes signed_by_worker(std::string_view type, const Json& payload) {
