@@ -65,7 +65,7 @@ struct Scope {
   std::vector<std::string> bound{};
   bool pod = false;  // workload read from a pod: only mounted locations are used
   // Volumes of the pod that may hold this model, because an allowed init container fills them at
-  // run time (FilledVolumes in policy/reference.h); ascending. Empty when the pod mounts this model
+  // run time (FilledVolumes in policy/locations.h); ascending. Empty when the pod mounts this model
   // at a location, but mounts another judged model nowhere: the volumes then hold that other model.
   std::vector<std::string> filled{};
   std::vector<const Facts*> beside{};  // the other models that a volume in `filled` may hold

@@ -69,9 +69,9 @@ struct ActivePolicy {
 //
 // For a workload that was read from a pod, each result ends with the conditions that every policy
 // has implicitly. "reference-bound" (for each model): the pod mounts the model at a location that
-// the policy accepts (policy/reference.h). "volumes" (with the first model): the policy allows
-// everything that the pod mounts (policy/volumes.h). "images" (with the first model, when the
-// policy has image patterns): the policy allows all images of the pod. See docs/policies.md.
+// the policy accepts (policy/locations.h). "volumes" (with the first model): the policy allows
+// everything that the pod mounts (policy/volumes/volumes.h). "images" (with the first model, when
+// the policy has image patterns): the policy allows all images of the pod. See docs/policies.md.
 //
 // Policies in mode enforce decide. A workload is allowed when all preconditions pass and, for every
 // model, every condition of every matching enforce policy passes or is deferred to a later point.

@@ -24,7 +24,7 @@ struct BoundLists {
 };
 [[nodiscard]] BoundLists bound_lists(const PolicyDocument& policy, const std::string& image);
 
-// Returns whether the image has one name (policy/volumes.h) with this digest.
+// Returns whether the image has one name (policy/volumes/volumes.h) with this digest.
 [[nodiscard]] bool has_digest(const std::string& image, const std::string& digest);
 
 // Returns in which list the init container differs from all that the policy lets its image run:

@@ -11,7 +11,7 @@
 namespace assay::policy {
 
 // Returns the locations of the model that every matching policy in mode enforce or warn accepts
-// (locations_of() in policy/reference.h). Returns an empty set when no policy in these modes
+// (locations_of() in policy/locations.h). Returns an empty set when no policy in these modes
 // matches the workload.
 [[nodiscard]] std::set<std::string> locations_for_all(std::span<const ActivePolicy> policies,
                                                       const Workload& workload, const Facts& model,

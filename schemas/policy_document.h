@@ -20,7 +20,7 @@
 #include "schemas/lineage_condition.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
-#include "schemas/predicate_test.h"
+#include "schemas/predicate_comparison.h"
 #include "schemas/reason.h"
 #include "schemas/reference_set.h"
 #include "schemas/time_window.h"

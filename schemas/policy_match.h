@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a policy that selects workloads. policy/match.cc evaluates this part. Schema:
-// policy.schema.json.
+// The part of a policy that selects workloads. policy/evaluation/match.cc evaluates this part.
+// Schema: policy.schema.json.
 #pragma once
 
 #include <map>

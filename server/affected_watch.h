@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "server/log.h"
+#include "server/operational_log.h"
 #include "server/service/services.h"
 
 namespace assay::server {

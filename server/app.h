@@ -9,7 +9,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "server/config.h"
-#include "server/log.h"
+#include "server/operational_log.h"
 
 namespace assay::server {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <string>
 
-#include "server/log.h"
 #include "server/metrics.h"
+#include "server/operational_log.h"
 #include "storage/store.h"
 
 namespace assay::server {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "server/log.h"
+#include "server/operational_log.h"
 #include "server/service/services.h"
 
 namespace assay::server {

@@ -5,8 +5,8 @@
 #include "schemas/core/clock.h"
 #include "server/anonymous_requests.h"
 #include "server/api/dispatch.h"
-#include "server/log.h"
 #include "server/metrics.h"
+#include "server/operational_log.h"
 
 namespace assay::server {
 

@@ -5,8 +5,8 @@
 
 #include "worker/enrol.h"
 #include "worker/job.h"
-#include "worker/pace.h"
 #include "worker/parts.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

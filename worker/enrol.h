@@ -2,8 +2,8 @@
 // Enrols the node and renews the enrolment well before it ends (docs/design.md, "Evidence").
 #pragma once
 
-#include "worker/pace.h"
 #include "worker/parts.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

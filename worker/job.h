@@ -11,8 +11,8 @@
 #include "worker/enrol.h"
 #include "worker/instances/model.h"
 #include "worker/model.h"
-#include "worker/pace.h"
 #include "worker/parts.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

@@ -7,7 +7,7 @@
 #include "attestation/dsse.h"
 #include "client/answers.h"
 #include "client/api.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

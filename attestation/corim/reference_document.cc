@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "attestation/corim/mapping.h"
+#include "attestation/corim/measurement_mapping.h"
 #include "schemas/core/json.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"

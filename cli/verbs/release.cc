@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/verbs/stored_policies.h"
 #include "cli/verbs/verbs.h"
-#include "policy/reference.h"
+#include "policy/locations.h"
 #include "policy/releases.h"
 
 namespace assay::cli {

@@ -8,7 +8,7 @@
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/cpu/leaf_hasher.h"
-#include "gpu_hash/tree/self_test.h"
+#include "gpu_hash/tree/known_answers.h"
 #include "gpu_hash/workers.h"
 
 namespace assay::gpu_hash {

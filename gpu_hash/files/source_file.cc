@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "gpu_hash/files/protection.h"
+#include "gpu_hash/files/read_protection.h"
 #include "schemas/core/bytes.h"
 #include "schemas/posix/files.h"
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "gpu_hash/model/lacks.h"
+#include "gpu_hash/model/missing_files.h"
 #include "gpu_hash/model/plan.h"
 
 namespace assay::gpu_hash {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "gpu_hash/model/lacks.h"
+#include "gpu_hash/model/missing_files.h"
 #include "schemas/core/artifact.h"
 
 namespace assay::gpu_hash {

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "gpu_hash/model/lacks.h"
+#include "gpu_hash/model/missing_files.h"
 #include "gpu_hash/model/safetensors_json.h"
 #include "schemas/core/dtype.h"
 #include "schemas/core/json.h"

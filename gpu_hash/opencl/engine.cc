@@ -9,7 +9,7 @@
 #include "gpu_hash/opencl/stream.h"
 #include "gpu_hash/opencl/tune.h"
 #include "gpu_hash/preparing.h"
-#include "gpu_hash/tree/self_test.h"
+#include "gpu_hash/tree/known_answers.h"
 #include "gpu_hash/workers.h"
 
 namespace assay::gpu_hash {

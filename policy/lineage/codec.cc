@@ -2,8 +2,8 @@
 // The canonical document of a lineage.
 #include <algorithm>
 
-#include "policy/fact_codec.h"
-#include "policy/json_reader.h"
+#include "policy/facts/fact_codec.h"
+#include "policy/facts/json_reader.h"
 #include "policy/lineage.h"
 
 namespace assay::policy {

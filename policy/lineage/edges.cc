@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "policy/stage_evidence.h"
+#include "policy/conditions/stage_evidence.h"
 
 namespace assay::policy {
 namespace {

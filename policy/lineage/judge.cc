@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "policy/age.h"
-#include "policy/checks.h"
+#include "policy/conditions/age.h"
+#include "policy/conditions/checks.h"
 #include "policy/glob.h"
 #include "policy/lineage/deny.h"
 #include "policy/lineage/edges.h"

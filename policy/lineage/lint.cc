@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "policy/conditions/stage_evidence.h"
 #include "policy/glob.h"
 #include "policy/lineage.h"
 #include "policy/lineage_condition.h"
-#include "policy/stage_evidence.h"
 #include "schemas/spdx.h"
 
 namespace assay::policy {

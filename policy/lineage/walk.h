@@ -12,7 +12,7 @@
 
 #include "policy/lineage/index.h"
 #include "policy/lineage/patience.h"
-#include "policy/reference.h"
+#include "policy/locations.h"
 #include "policy/signers.h"
 #include "schemas/lineage_condition.h"
 
@@ -64,7 +64,7 @@ struct LineageWalk {
 enum class Withdrawn : std::uint8_t { kLeftOut, kAsBefore };
 
 // Walks up from the start. `names` are the names of the start that the policy believes, `demands`
-// its manifest conditions (policy/reference.h).
+// its manifest conditions (policy/locations.h).
 // What made a node are statements for which surely_makes_subjects() holds, or of a stage that the
 // condition names in `stages` or `edges`.
 // A signature on a statement about a node counts when check_grant() (schemas/trust.h) passes under

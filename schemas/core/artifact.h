@@ -34,7 +34,7 @@ inline constexpr std::size_t kMaxPatternLength = 512;
 // Ignore patterns for files that may lie at the top of a model's directory without being part of
 // the model. The files belong to version control, or `assay manifest create` writes them beside the
 // weights. By default, policies accept these ignore patterns and no others
-// (policy/manifest_condition.cc).
+// (policy/conditions/manifest.cc).
 inline constexpr std::string_view kManifestFile = "model.assay.json";
 inline constexpr std::array<std::string_view, 4> kUsualIgnore = {
     "/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"};

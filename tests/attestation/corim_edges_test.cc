@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/corim/corim.h"
-#include "attestation/corim/mapping.h"
+#include "attestation/corim/measurement_mapping.h"
 #include "attestation/corim/reference_document.h"
 #include "tests/attestation/support.h"
 #include "tests/support/corim.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "attestation/corim/mapping.h"
+#include "attestation/corim/measurement_mapping.h"
 #include "attestation/corim/reference_document.h"
 #include "schemas/core/sha.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/combine.h"
+#include "policy/conditions/combine.h"
 #include "policy/lint.h"
 #include "policy/reference_sets.h"
 #include "tests/policy/fixture.h"

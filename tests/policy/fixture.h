@@ -11,7 +11,7 @@
 
 #include "policy/conditions.h"
 #include "policy/evaluate.h"
-#include "policy/reference.h"
+#include "policy/locations.h"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/json_schemas.h"
-#include "server/log.h"
+#include "server/operational_log.h"
 #include "server/thread_shares.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/vectors.h"

@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/log.h"
+#include "server/operational_log.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/vectors.h"
 

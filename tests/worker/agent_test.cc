@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/events.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 #include "worker/service.h"
 
 namespace assay::worker {

@@ -13,7 +13,7 @@
 #include "schemas/core/error.h"
 #include "schemas/posix/descriptor.h"
 #include "worker/instances/memory.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

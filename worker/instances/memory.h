@@ -18,7 +18,7 @@
 #include "schemas/instance.h"
 #include "schemas/posix/descriptor.h"
 #include "worker/instances/owner.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

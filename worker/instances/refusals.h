@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "worker/instances/instances.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

@@ -19,7 +19,7 @@
 #include "worker/instances/instances.h"
 #include "worker/instances/owner.h"
 #include "worker/instances/refusals.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

@@ -13,7 +13,7 @@
 
 #include "schemas/heartbeat.h"
 #include "worker/instances/hints.h"
-#include "worker/pace.h"
+#include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
 

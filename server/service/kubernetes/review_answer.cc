@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/review_answer.h"
 
-#include "server/service/kubernetes/condition_words.h"
+#include "server/service/kubernetes/denial_lines.h"
 
 namespace assay::server {
 namespace {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kEnrolled = "enrolled";
 
-// As decisions have it: kMaxHeartbeatAgeSeconds (policy/memory_condition.h).
+// As decisions have it: kMaxHeartbeatAgeSeconds (policy/conditions/memory.h).
 constexpr std::chrono::seconds kLongestSilence{10};
 
 std::string_view state_of(const storage::NodeRow& node, Timestamp now) {

@@ -18,7 +18,7 @@ namespace assay::server {
                                      Timestamp now);
 // Adds to a NodeView what the newest heartbeat says of model instances in memory: `instances`,
 // `heard_at`, and the state "violated" of an enrolled node with a violated instance. What is not
-// violated is unknown after kMaxHeartbeatAgeSeconds (policy/memory_condition.h). A heartbeat under
+// violated is unknown after kMaxHeartbeatAgeSeconds (policy/conditions/memory.h). A heartbeat under
 // another key than the node's says nothing.
 void add_instances(const Heartbeats& heartbeats, const storage::NodeRow& node, Timestamp now,
                    Json& view);

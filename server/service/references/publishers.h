@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "policy/evaluate.h"
-#include "policy/reference.h"
+#include "policy/locations.h"
 #include "storage/store.h"
 
 namespace assay::server {

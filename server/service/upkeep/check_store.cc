@@ -4,7 +4,7 @@
 #include <array>
 
 #include "server/service/documents/outlines.h"
-#include "server/service/upkeep/case_check.h"
+#include "server/service/upkeep/check_cases.h"
 #include "storage/inspect.h"
 
 namespace assay::server {

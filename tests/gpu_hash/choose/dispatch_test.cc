@@ -11,7 +11,7 @@
 #include "gpu_hash/device.h"
 #include "gpu_hash/drivers.h"
 #include "gpu_hash/opencl/opencl.h"
-#include "gpu_hash/tree/self_test.h"
+#include "gpu_hash/tree/known_answers.h"
 #include "tests/gpu_hash/support.h"
 
 namespace assay::gpu_hash::test {
