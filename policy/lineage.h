@@ -171,11 +171,9 @@ enum class LineageWhose : std::uint8_t {
 [[nodiscard]] Json to_json(const Lineage& lineage);
 [[nodiscard]] Json to_json(const LineageStatement& statement);
 [[nodiscard]] Json to_json(const LineageAside& aside);
-// Parse what to_json() wrote. Errors: those of facts_from_json(), with the place below `where`.
-[[nodiscard]] Result<LineageStatement> lineage_statement_from_json(const Json& json,
-                                                                   const std::string& where);
-[[nodiscard]] Result<std::shared_ptr<const Lineage>> lineage_from_json(const Json& json,
-                                                                       const std::string& where);
+// Parse what to_json() wrote. Errors: those of facts_from_json().
+[[nodiscard]] Result<LineageStatement> read_json(json::As<LineageStatement> type, const Json& json);
+[[nodiscard]] Result<std::shared_ptr<const Lineage>> lineage_from_json(const Json& json);
 
 // Returns whether a policy that matches the workload at `point` has a lineage condition.
 [[nodiscard]] bool asks_for_lineage(std::span<const ActivePolicy> policies,

@@ -35,7 +35,7 @@ struct MemoryFact {
   bool operator==(const MemoryFact&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFact& memory);
-[[nodiscard]] Result<MemoryFact> memory_from_json(const Json& json, const std::string& where);
+[[nodiscard]] Result<MemoryFact> read_json(json::As<MemoryFact> type, const Json& json);
 
 // The state of one instance of the judged model in the judged pod, as the newest heartbeat of the
 // node's agent says (server/service/nodes/heartbeat.h).
@@ -49,6 +49,6 @@ struct InstanceFact {
   bool operator==(const InstanceFact&) const = default;
 };
 [[nodiscard]] Json to_json(const InstanceFact& instance);
-[[nodiscard]] Result<InstanceFact> instance_from_json(const Json& json, const std::string& where);
+[[nodiscard]] Result<InstanceFact> read_json(json::As<InstanceFact> type, const Json& json);
 
 }  // namespace assay::policy

@@ -19,10 +19,6 @@ namespace assay::policy {
 // Which reference values matched: by measurement ("mrtd"), the names of the sources of the value:
 // "appraisal", or the name of an imported set (schemas/reference_values.h).
 using MatchedReferences = std::map<std::string, std::vector<std::string>>;
-// Adds the member "reference_values" unless there are none.
-void put_matched(const MatchedReferences& matched, Json& json);
-// Parses what put_matched() wrote. Errors: schema-violation, with the place below `where`.
-[[nodiscard]] Result<MatchedReferences> read_matched(const Json& json, const std::string& where);
 
 struct StageEvidenceFact {
   KeyId key;              // the key that signed statement and evidence
@@ -52,12 +48,8 @@ struct StageEvidenceFact {
   bool operator==(const StageEvidenceFact&) const = default;
 };
 
-// Adds the member "evidence" to the fact of a statement; its order does not depend on that of
-// `evidence`. Adds nothing when there is none.
-void put_stage_evidence(const std::vector<StageEvidenceFact>& evidence, Json& statement);
-// Parses what put_stage_evidence() wrote. `where` is the place of the statement in the document.
-// Errors: those of facts_from_json().
-[[nodiscard]] Result<std::vector<StageEvidenceFact>> read_stage_evidence(const Json& statement,
-                                                                         const std::string& where);
+[[nodiscard]] Json to_json(const StageEvidenceFact& evidence);
+[[nodiscard]] Result<StageEvidenceFact> read_json(json::As<StageEvidenceFact> type,
+                                                  const Json& json);
 
 }  // namespace assay::policy

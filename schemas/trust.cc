@@ -141,6 +141,15 @@ static auto members(json::As<Revocation>) {
   return std::tuple(json::always("at", &Revocation::at),
                     json::always("reason", &Revocation::reason));
 }
+Json to_json(const SignerRole& role) { return json::write(role); }
+Result<SignerRole> read_json(json::As<SignerRole> /*type*/, const Json& json) {
+  return json::read<SignerRole>(json);
+}
+Json to_json(const Revocation& revocation) { return json::write(revocation); }
+Result<Revocation> read_json(json::As<Revocation> /*type*/, const Json& json) {
+  return json::read<Revocation>(json);
+}
+
 static auto members(json::As<TrustedKey>) {
   using T = TrustedKey;
   return std::tuple(json::or_default("id", &T::id),

@@ -171,6 +171,10 @@ struct TrustEpochs {
   bool operator==(const TrustEpochs&) const = default;
 };
 
+[[nodiscard]] Json to_json(const SignerRole& role);
+[[nodiscard]] Result<SignerRole> read_json(json::As<SignerRole> type, const Json& json);
+[[nodiscard]] Json to_json(const Revocation& revocation);
+[[nodiscard]] Result<Revocation> read_json(json::As<Revocation> type, const Json& json);
 [[nodiscard]] Json to_json(const TrustedKey& key);
 [[nodiscard]] Result<TrustedKey> read_json(json::As<TrustedKey> type, const Json& json);
 [[nodiscard]] Result<TrustedKey> trusted_key_from_json(const Json& json);

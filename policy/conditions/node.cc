@@ -41,7 +41,9 @@ Json evidence_of(const NodeFact& node, Timestamp now) {
   if (!node.appraisal_error.empty()) {
     evidence["error"] = node.appraisal_error;
   }
-  put_matched(node.matched, evidence);
+  if (!node.matched.empty()) {
+    evidence["reference_values"] = node.matched;
+  }
   return evidence;
 }
 

@@ -64,7 +64,9 @@ class Examined {
     if (!fact_.error_now.empty()) {
       json["error_now"] = fact_.error_now;
     }
-    put_matched(fact_.matched, json);
+    if (!fact_.matched.empty()) {
+    json["reference_values"] = fact_.matched;
+  }
     for (const Reason code : failed_) {
       json["failed"].push_back(info(code).code);
     }

@@ -158,6 +158,7 @@ enum class There : std::uint8_t {
   kIfSet,      // unless the value is that of M()
   kOrNull,     // always; null stands for the value of M()
   kOrDefault,  // always; when it is absent, the value is left as T() has it
+  kUnlessDefault,  // unless the value is that of T()
 };
 
 template <There kThere, typename C, typename M, typename How>
@@ -181,6 +182,11 @@ template <typename C, typename M, typename How = Plain>
 template <typename C, typename M, typename How = Plain>
 [[nodiscard]] constexpr auto or_default(std::string_view name, M C::*at, How how = {}) {
   return Member<There::kOrDefault, C, M, How>{name, at, how};
+}
+
+template <typename C, typename M, typename How = Plain>
+[[nodiscard]] constexpr auto unless_default(std::string_view name, M C::*at, How how = {}) {
+  return Member<There::kUnlessDefault, C, M, How>{name, at, how};
 }
 
 // A member with the same value in every object.

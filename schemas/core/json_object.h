@@ -45,6 +45,11 @@ void write_entry(const T& value, const Member<kThere, C, M, How>& member, Json& 
       return;
     }
   }
+  if constexpr (kThere == There::kUnlessDefault) {
+    if (own == T().*(member.at)) {
+      return;
+    }
+  }
   json[member.name] = member.how.put(own);
 }
 template <typename T, typename V>
@@ -102,8 +107,8 @@ template <typename T, There kThere, typename C, typename M, typename How>
                                 T& value) {
   const auto found = json.find(member.name);
   if (found == json.end()) {
-    constexpr bool kOptional = kThere == There::kIfSet || kThere == There::kOrDefault;
-    return kOptional ? Status() : missing(member.name);
+    constexpr bool kNeeded = kThere == There::kAlways || kThere == There::kOrNull;
+    return kNeeded ? missing(member.name) : Status();
   }
   if (kThere == There::kOrNull && found->is_null()) {
     return {};

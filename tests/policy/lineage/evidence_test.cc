@@ -184,7 +184,7 @@ TEST(LineageEvidence, Document_KeepsDemandsAndEvidence) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->edges[0].evidence, demands);
   EXPECT_FALSE(lineage_condition_from(to_json(LineageCondition()), "")->edges.size());
-  const auto lineage = lineage_from_json(to_json(*lineage_of(attested())), "");
+  const auto lineage = lineage_from_json(to_json(*lineage_of(attested())));
   ASSERT_TRUE(lineage);
   EXPECT_EQ((*lineage)->statements()[1]->fact.evidence, attested()[1].fact.evidence);
 }

@@ -531,7 +531,7 @@ TEST(LineageDocument, IsTheSameInEveryOrder) {
   const std::string first = canonical_json(to_json(*lineage_of(made))).value();
   std::reverse(made.begin(), made.end());
   EXPECT_EQ(canonical_json(to_json(*lineage_of(made))).value(), first);
-  const auto read = lineage_from_json(parse_json(first).value(), "");
+  const auto read = lineage_from_json(parse_json(first).value());
   ASSERT_TRUE(read);
   EXPECT_EQ(canonical_json(to_json(**read)).value(), first);
   // It is part of the facts, and is judged alike when they are read again.
@@ -547,11 +547,11 @@ TEST(LineageDocument, RefusesWhatItDoesNotKnow) {
                            "/statements/0/subjects/0/names", "/statements/3/inputs/0/role"}) {
     Json bad = good;
     bad[Json::json_pointer(path)] = 7;
-    EXPECT_FALSE(lineage_from_json(bad, "")) << path;
+    EXPECT_FALSE(lineage_from_json(bad)) << path;
   }
   Json bad = good;
   bad["statements"][0]["more"] = true;
-  EXPECT_FALSE(lineage_from_json(bad, ""));
+  EXPECT_FALSE(lineage_from_json(bad));
 }
 
 }  // namespace
