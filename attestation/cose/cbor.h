@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict CBOR (RFC 8949). libcbor allocates by lengths that the input declares, recurses, and
-// accepts indefinite lengths, duplicate keys and trailing bytes. Therefore a scan checks all bytes
-// before libcbor decodes them: data that two parsers could read differently is refused.
+// Strict CBOR (RFC 8949): data that two parsers could read differently is refused. libcbor decodes
+// one head after the other and allocates nothing. Its trees are not used: it makes room for as
+// many items as the input declares, and accepts indefinite lengths, duplicate keys and long heads.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ inline constexpr std::uint64_t kNull = 22;
 
 struct Value {
   Kind kind = Kind::kSimple;
-  // The number; of a negative one -1 minus it; of a tag its number; of a simple value its code.
+  // The number; of a negative one -1 minus it; of a tag its number; of a simple value its code; of
+  // strings, arrays and maps their length.
   std::uint64_t number = kNull;
   Bytes bytes{};  // of bytes and texts
   std::vector<Value>

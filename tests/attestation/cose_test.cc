@@ -71,12 +71,6 @@ TEST(Cbor, Examples_AreRead) {
                           "826161a161626163"}) {
     EXPECT_EQ(parsed(hex), "ok") << hex;
   }
-  for (std::uint64_t tag = 0; tag < 300; ++tag) {
-    cbor::Writer writer;
-    const auto value = cbor::parse(writer.tag(tag).array(1).tag(tag).integer(7).out());
-    ASSERT_TRUE(value && value->tagged(tag) != nullptr) << tag;
-    EXPECT_EQ(value->tagged(tag)->items[0].tagged(tag)->integer(), 7) << tag;
-  }
   EXPECT_EQ(cbor::parse(from_hex("3903e7"))->integer(), -1000);
   EXPECT_EQ(cbor::parse(from_hex("a201020304"))->find(3)->integer(), 4);
   EXPECT_EQ(cbor::parse(from_hex("1bffffffffffffffff"))->integer(), std::nullopt);
@@ -88,6 +82,16 @@ TEST(Cbor, Examples_AreRead) {
   EXPECT_TRUE(cbor::parse(from_hex("f6"))->is_null());
   EXPECT_FALSE(cbor::parse(from_hex("f4"))->is_null());
   EXPECT_FALSE(cbor::parse(from_hex("16"))->is_null()) << "the number of null, as an integer";
+}
+
+// libcbor 0.8 by itself refuses the tags 6 to 20 in their shortest head.
+TEST(Cbor, TagsInTheirShortestHead_AreRead) {
+  for (std::uint64_t tag = 0; tag < 300; ++tag) {
+    cbor::Writer writer;
+    const auto value = cbor::parse(writer.tag(tag).array(1).tag(tag).integer(7).out());
+    ASSERT_TRUE(value && value->tagged(tag) != nullptr) << tag;
+    EXPECT_EQ(value->tagged(tag)->items[0].tagged(tag)->integer(), 7) << tag;
+  }
 }
 
 TEST(Cbor, WhatTwoParsersReadDifferently_IsRefused) {
