@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A filter of system calls (seccomp(2), BPF), limits of resources (setrlimit(2)), and the one file
+// A filter of system calls (libseccomp), limits of resources (setrlimit(2)), and the one file
 // that can be opened. The filter cannot see a path, so it traps openat(2): the kernel sends SIGSYS
 // instead, and the handler answers in its place.
 #include "attestation/verifier_host/sandbox.h"
@@ -8,30 +8,18 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstring>
-#include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
+#include <memory>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <seccomp.h>
 #include <ucontext.h>
 
 namespace assay::attestation::verifier_host {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-#error "the filter of system calls is written for x86-64 and AArch64"
-#endif
 
 constexpr rlim_t kMemoryBytes = rlim_t{256} << 20;  // address space, the libraries included
 constexpr rlim_t kDescriptors = 16;
@@ -81,7 +69,7 @@ std::array<std::uint64_t, 4> arguments_of(const ucontext_t& context) {
           static_cast<std::uint64_t>(registers[REG_R10])};
 }
 void answer(ucontext_t& context, std::int64_t value) { context.uc_mcontext.gregs[REG_RAX] = value; }
-#else
+#elif defined(__aarch64__)
 std::array<std::uint64_t, 4> arguments_of(const ucontext_t& context) {
   const auto& registers = context.uc_mcontext.regs;
   return {registers[0], registers[1], registers[2], registers[3]};
@@ -89,6 +77,8 @@ std::array<std::uint64_t, 4> arguments_of(const ucontext_t& context) {
 void answer(ucontext_t& context, std::int64_t value) {
   context.uc_mcontext.regs[0] = static_cast<std::uint64_t>(value);
 }
+#else
+#error "arguments of system calls are known for x86-64 and AArch64"
 #endif
 
 template <typename Pointer>
@@ -155,53 +145,29 @@ bool catch_traps() {
   return ::sigaction(SIGSYS, &action, nullptr) == 0;
 }
 
-constexpr std::size_t kHead = 4;
-constexpr std::size_t kRules =
-    kHead + 2 * (kAllowed.size() + kRefused.size() + kTrapped.size()) + 1;
-
-// The program that the kernel runs for each call, in the order of the lists.
-class Program {
- public:
-  Program() {
-    add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0));
-    add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-    add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-    for (const int call : kAllowed) {
-      when(call, SECCOMP_RET_ALLOW);
+// Rules are for the architecture of this program. A call of any other, x32 among them, ends the
+// process, as does a call without a rule.
+bool filter_calls() {
+  const std::unique_ptr<void, decltype(&seccomp_release)> filter(
+      seccomp_init(SCMP_ACT_KILL_PROCESS), seccomp_release);
+  int failures = seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+  const auto add = [&](const auto& calls, std::uint32_t action) {
+    for (const int call : calls) {
+      failures |= seccomp_rule_add(filter.get(), action, call, 0);
     }
-    for (const int call : kTrapped) {
-      when(call, SECCOMP_RET_TRAP);
-    }
-    for (const int call : kRefused) {
-      when(call, SECCOMP_RET_ERRNO | (EACCES & SECCOMP_RET_DATA));
-    }
-    add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  }
-  [[nodiscard]] bool install() {
-    const sock_fprog program{static_cast<unsigned short>(size_), rules_.data()};
-    return ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-  }
-
- private:
-  void add(const sock_filter& rule) { rules_.at(size_++) = rule; }
-  void when(int call, std::uint32_t action) {
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
-    add(BPF_STMT(BPF_RET | BPF_K, action));
-  }
-  std::array<sock_filter, kRules> rules_{};
-  std::size_t size_ = 0;
-};
+  };
+  add(kAllowed, SCMP_ACT_ALLOW);
+  add(kTrapped, SCMP_ACT_TRAP);
+  add(kRefused, SCMP_ACT_ERRNO(EACCES));
+  return failures == 0 && seccomp_load(filter.get()) == 0;
+}
 
 }  // namespace
 
+// The filter is loaded last. From then on libseccomp does no more than free memory.
 bool lock_in(int plugin, std::uint32_t cpu_seconds) {
   the_plugin = plugin;
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !catch_traps() || !set_limits(cpu_seconds)) {
-    return false;
-  }
-  Program program;
-  return program.install();
+  return catch_traps() && set_limits(cpu_seconds) && filter_calls();
 }
 
 }  // namespace assay::attestation::verifier_host
