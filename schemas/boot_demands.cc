@@ -1,39 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Demands on the start of a machine: shape by policy.schema.json.
 #include "schemas/boot_demands.h"
 
-#include "schemas/members.h"
+#include "schemas/core/json_object.h"
 
 namespace assay {
-namespace {
 
-void put(Json& json, const char* name, const std::vector<std::string>& texts) {
-  if (!texts.empty()) {
-    json[name] = texts;
-  }
+static auto members_of(json::As<BootDemands>) {
+  using T = BootDemands;
+  return std::tuple(json::or_default("secure_boot", &T::secure_boot),
+                    json::if_set("kernels", &T::kernels), json::if_set("initrds", &T::initrds),
+                    json::if_set("command_lines", &T::command_lines),
+                    json::if_set("others", &T::others),
+                    json::if_set("dangerous_allow_others", &T::allow_others));
 }
-
-}  // namespace
-
-Json to_json(const BootDemands& demands) {
-  Json json = {{"secure_boot", demands.secure_boot}};
-  put(json, "kernels", demands.kernels);
-  put(json, "initrds", demands.initrds);
-  put(json, "command_lines", demands.command_lines);
-  put(json, "others", demands.others);
-  if (demands.allow_others) {
-    json["dangerous_allow_others"] = true;
-  }
-  return json;
-}
-
-BootDemands read_boot_demands(const Json& json) {
-  return {.secure_boot = json.value("secure_boot", false),
-          .kernels = members::texts(json, "kernels"),
-          .initrds = members::texts(json, "initrds"),
-          .command_lines = members::texts(json, "command_lines"),
-          .others = members::texts(json, "others"),
-          .allow_others = json.value("dangerous_allow_others", false)};
+Json to_json(const BootDemands& demands) { return json::write(demands); }
+Result<BootDemands> read_json(json::As<BootDemands> /*type*/, const Json& json) {
+  return json::read<BootDemands>(json);
 }
 
 }  // namespace assay

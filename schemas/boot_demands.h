@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/core/error.h"
 #include "schemas/core/json.h"
 
 namespace assay {
@@ -31,7 +32,6 @@ struct BootDemands {
 };
 
 [[nodiscard]] Json to_json(const BootDemands& demands);
-// Reads demands that follow definitions/boot_demands of policy.schema.json.
-[[nodiscard]] BootDemands read_boot_demands(const Json& json);
+[[nodiscard]] Result<BootDemands> read_json(json::As<BootDemands> type, const Json& json);
 
 }  // namespace assay

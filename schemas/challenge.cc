@@ -73,7 +73,7 @@ Status check_node_name(std::string_view name) {
   return {};
 }
 
-static auto members(json::As<ChallengeRequest>) {
+static auto members_of(json::As<ChallengeRequest>) {
   using T = ChallengeRequest;
   return std::tuple(json::always("purpose", &T::purpose, json::named(challenge_purpose_from)),
                     json::always("node", &T::node));
@@ -83,7 +83,7 @@ Result<ChallengeRequest> parse_challenge_request(ByteView body) {
   return document::parse<ChallengeRequest>(body, "challenge-request", kRequestLimits);
 }
 
-static auto members(json::As<Challenge>) {
+static auto members_of(json::As<Challenge>) {
   using T = Challenge;
   return std::tuple(json::always("nonce", &T::nonce, document::kNonce),
                     json::always("audience", &T::audience),

@@ -28,7 +28,7 @@ Status check_token(std::string_view text) {
 
 }  // namespace
 
-static auto members(json::As<NodeDevice>) {
+static auto members_of(json::As<NodeDevice>) {
   return std::tuple(json::always("id", &NodeDevice::id), json::always("name", &NodeDevice::name),
                     json::always("driver", &NodeDevice::driver));
 }
@@ -37,7 +37,7 @@ Result<NodeDevice> read_json(json::As<NodeDevice> /*type*/, const Json& json) {
   return json::read<NodeDevice>(json);
 }
 
-static auto members(json::As<Enrolment>) {
+static auto members_of(json::As<Enrolment>) {
   using T = Enrolment;
   return std::tuple(json::always("request", &T::request),
                     json::always("nonce", &T::nonce, document::kNonce),

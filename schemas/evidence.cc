@@ -35,7 +35,7 @@ ReportDataBytes report_data_of(std::string_view domain, const ReportDataParts& p
   return sha512({as_bytes(domain), kEnd, parts.nonce, parts.key.bytes(), parts.third.bytes()});
 }
 
-static auto members(json::As<Evidence>) {
+static auto members_of(json::As<Evidence>) {
   using T = Evidence;
   return std::tuple(
       json::always("type", &T::type), json::if_set("media_type", &T::media_type),
@@ -55,7 +55,7 @@ Result<Evidence> read_json(json::As<Evidence> /*type*/, const Json& json) {
   return json::read<Evidence>(json);
 }
 
-static auto members(json::As<EnrolmentRequest>) {
+static auto members_of(json::As<EnrolmentRequest>) {
   using T = EnrolmentRequest;
   return std::tuple(json::always("audience", &T::audience), json::always("node", &T::node),
                     json::always("platform", &T::platform),

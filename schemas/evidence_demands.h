@@ -49,7 +49,6 @@ struct EvidenceDemands {
 };
 
 [[nodiscard]] Json to_json(const EvidenceDemands& demands);
-// Reads demands that follow definitions/evidence_demands of policy.schema.json.
-[[nodiscard]] EvidenceDemands read_evidence_demands(const Json& json);
+[[nodiscard]] Result<EvidenceDemands> read_json(json::As<EvidenceDemands> type, const Json& json);
 
 }  // namespace assay

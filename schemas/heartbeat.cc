@@ -76,7 +76,7 @@ Result<WatchCheck> watch_check_from(std::string_view text) {
   return *found;
 }
 
-static auto members(json::As<WatchedBy>) {
+static auto members_of(json::As<WatchedBy>) {
   using T = WatchedBy;
   return std::tuple(json::always("check", &T::check, json::named(watch_check_from)),
                     json::always("period_ms", &T::period_ms),
@@ -87,7 +87,7 @@ Result<WatchedBy> read_json(json::As<WatchedBy> /*type*/, const Json& json) {
   return json::read<WatchedBy>(json);
 }
 
-static auto members(json::As<BeatFinding>) {
+static auto members_of(json::As<BeatFinding>) {
   return std::tuple(json::always("tensor", &BeatFinding::tensor),
                     json::always("detail", &BeatFinding::detail));
 }
@@ -96,7 +96,7 @@ Result<BeatFinding> read_json(json::As<BeatFinding> /*type*/, const Json& json) 
   return json::read<BeatFinding>(json);
 }
 
-static auto members(json::As<InstanceBeat>) {
+static auto members_of(json::As<InstanceBeat>) {
   using T = InstanceBeat;
   return std::tuple(json::among(&T::instance, std::tuple(json::always("pod", &JobInstance::pod),
                                                          json::always("instance", &JobInstance::instance))),
@@ -127,7 +127,7 @@ static Status together(const InstanceBeat& beat) {
 }
 static InstanceBeat start(json::As<InstanceBeat>) { return {{}, json::unread<ArtifactId>(), {}, {}}; }
 
-static auto members(json::As<Heartbeat>) {
+static auto members_of(json::As<Heartbeat>) {
   using T = Heartbeat;
   return std::tuple(json::always("node", &T::node),
                     json::always("session", &T::session, document::kNonce),
@@ -140,7 +140,7 @@ Result<Heartbeat> parse_heartbeat(ByteView payload) {
   return document::parse<Heartbeat>(payload, "heartbeat", kBeatLimits);
 }
 
-static auto members(json::As<HeartbeatAnswer>) {
+static auto members_of(json::As<HeartbeatAnswer>) {
   using T = HeartbeatAnswer;
   return std::tuple(json::always("counts", &T::counts),
                     json::always("session", &T::session, document::kNonce),

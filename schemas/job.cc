@@ -102,7 +102,7 @@ Status check_volume_name(std::string_view name) {
              : fail(ErrorCode::kSchemaViolation, "the name of a volume is a lowercase DNS name");
 }
 
-static auto members(json::As<JobPod>) {
+static auto members_of(json::As<JobPod>) {
   return std::tuple(json::always("uid", &JobPod::uid, json::checked(check_pod_uid)),
                     json::always("volume", &JobPod::volume, json::checked(check_volume_name)));
 }
@@ -121,7 +121,7 @@ Status check_instance_name(std::string_view name) {
                     "the name of an instance is 1 to 63 of lowercase letters, digits and '-'");
 }
 
-static auto members(json::As<JobInstance>) {
+static auto members_of(json::As<JobInstance>) {
   using T = JobInstance;
   return std::tuple(json::always("pod", &T::pod, json::checked(check_uid_if_any)),
                     json::always("instance", &T::instance, json::checked(check_instance_name)));
@@ -143,7 +143,7 @@ bool is_kubelet_volume(std::string_view location) {
          location.starts_with("csi://");
 }
 
-static auto members(json::As<JobRequest>) {
+static auto members_of(json::As<JobRequest>) {
   using T = JobRequest;
   return std::tuple(json::always("artifact", &T::artifact),
                     json::or_default("scope", &T::scope, json::named(job_scope_from)),
@@ -161,7 +161,7 @@ Result<JobRequest> parse_job_request(ByteView body) {
   return document::parse<JobRequest>(body, "job-request", kJobLimits);
 }
 
-static auto members(json::As<JobLease>) {
+static auto members_of(json::As<JobLease>) {
   using T = JobLease;
   return std::tuple(
       json::constant("protocol", kJobProtocolVersion), json::always("job", &T::job),

@@ -54,10 +54,8 @@ struct LineageCondition {
   bool operator==(const LineageCondition&) const = default;
 };
 
-// Reads a condition that was validated by policy.schema.json. Errors: policy-invalid, with the
-// place below `where`, for a licence that is no SPDX identifier.
-[[nodiscard]] Result<LineageCondition> lineage_condition_from(const Json& json,
-                                                              const std::string& where);
 [[nodiscard]] Json to_json(const LineageCondition& condition);
+// Errors: policy-invalid for a licence that is no SPDX identifier; schema-violation.
+[[nodiscard]] Result<LineageCondition> read_json(json::As<LineageCondition> type, const Json& json);
 
 }  // namespace assay

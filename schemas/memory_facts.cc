@@ -36,12 +36,12 @@ Status check_readers(const MemoryFacts& memory) {
 
 }  // namespace
 
-static auto members(json::As<ExtraTensor>) {
+static auto members_of(json::As<ExtraTensor>) {
   return std::tuple(json::always("name", &ExtraTensor::name),
                     json::always("size", &ExtraTensor::size));
 }
 
-static auto members(json::As<MemoryReader>) {
+static auto members_of(json::As<MemoryReader>) {
   using T = MemoryReader;
   return std::tuple(json::always("ranks", &T::ranks, json::ascending()),
                     json::always("id", &T::id), json::always("name", &T::name),
@@ -54,7 +54,7 @@ Result<MemoryReader> read_json(json::As<MemoryReader> /*type*/, const Json& json
   return json::read<MemoryReader>(json);
 }
 
-static auto members(json::As<MemoryFacts>) {
+static auto members_of(json::As<MemoryFacts>) {
   using T = MemoryFacts;
   return std::tuple(
       json::always("world", &T::world), json::always("containers", &T::containers, json::ascending()),

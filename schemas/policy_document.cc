@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "schemas/challenge.h"
+#include "schemas/document.h"
 #include "schemas/members.h"
 #include "schemas/policy_relations.h"
-#include "schemas/validate.h"
 
 namespace assay {
 namespace {
@@ -57,7 +57,245 @@ Result<E> value_in(const Names<E, N>& names, std::string_view text, const char* 
   return fail(ErrorCode::kInvalidParameter, std::string("there is no such ") + what);
 }
 
+template <auto& kNames>
+constexpr auto enumeration(const char* what) {
+  return json::named([what](std::string_view text) { return value_in(kNames, text, what); });
+}
+
+std::unexpected<Error> invalid(std::string why, std::string where) {
+  return fail(ErrorCode::kPolicyInvalid, std::move(why), std::move(where));
+}
+
+// --- node affinity
+
+// A part of a label: at most 63 letters, digits, '-', '_' and '.', ends in letters or digits.
+bool is_label_name(std::string_view text) {
+  constexpr std::size_t kMaxLabelName = 63;
+  const auto alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !text.empty() && text.size() <= kMaxLabelName && alphanumeric(text.front()) &&
+         alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
+           return alphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+// [prefix/]name, the prefix a DNS subdomain, as Kubernetes has it.
+bool is_label(std::string_view label) {
+  const std::size_t slash = label.find('/');
+  if (slash == std::string_view::npos) {
+    return is_label_name(label);
+  }
+  return check_node_name(label.substr(0, slash)).has_value() &&
+         is_label_name(label.substr(slash + 1));
+}
+
+Status check_affinity(const std::map<std::string, std::vector<std::string>>& affinity) {
+  return std::ranges::all_of(affinity, [](const auto& one) { return is_label(one.first); })
+             ? Status()
+             : invalid("labels look like name or prefix.example/name", "");
+}
+
+// The kubelet puts variables of the container, which the pod gives, in the place of "$(NAME)": a
+// list with one binds nothing.
+Status check_run_list(const std::optional<std::vector<std::string>>& list) {
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    if ((*list)[i].find("$(") != std::string::npos) {
+      return invalid("what a pod puts in the place of $(NAME) is not bound: write the value",
+                     "/" + std::to_string(i));
+    }
+  }
+  return {};
+}
+
+Status check_fillers(const PolicyDocument& policy) {
+  for (std::size_t i = 0; i < policy.fillers.size(); ++i) {
+    const Filler& filler = policy.fillers[i];
+    const std::string where = "/fillers/" + std::to_string(i);
+    if (std::ranges::find(policy.fill_at_run, filler.image) == policy.fill_at_run.end()) {
+      return invalid("the image of a filler is one of fill_at_run", where + "/image");
+    }
+    if (!filler.command && !filler.args) {
+      return invalid("a filler has command, args or both", where);
+    }
+  }
+  return {};
+}
+
+Status check_ignored(const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    if (auto status = check_ignore_pattern(pattern); !status) {
+      return invalid(std::move(status).error().detail, "");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
+std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
+std::string_view name(MountRule rule) { return name_in(kMountRules, rule); }
+std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
+
+Result<DecisionPoint> decision_point_from(std::string_view name) {
+  return value_in(kPoints, name, "decision point: use create, bind or serve");
+}
+
+// --- lists of members
+
+static auto members_of(json::As<SignerRequirement>) {
+  using T = SignerRequirement;
+  return std::tuple(json::or_default("at_least", &T::at_least),
+                    json::if_set("identities", &T::identities),
+                    json::if_set("none_of", &T::none_of));
+}
+
+static auto members_of(json::As<ManifestCondition>) {
+  return std::tuple(json::or_default("signers", &ManifestCondition::signers));
+}
+
+static auto members_of(json::As<ParametersCondition>) {
+  using T = ParametersCondition;
+  return std::tuple(json::if_set("hash", &T::hash), json::if_set("chunk_size", &T::chunk_size),
+                    json::if_set("ignore", &T::ignore, json::checked(check_ignored)),
+                    json::if_set("objects", &T::objects, json::named(parse_objects)));
+}
+
+static auto members_of(json::As<NodeCondition>) {
+  using T = NodeCondition;
+  return std::tuple(json::if_set("max_evidence_age_seconds", &T::max_evidence_age_seconds),
+                    json::or_default("worker_measured", &T::worker_measured),
+                    json::if_set("tcb_status", &T::tcb_status),
+                    json::if_set("anchors", &T::anchors), json::if_set("boot", &T::boot));
+}
+
+// What only a report of scope device-memory has.
+static auto members_of(json::As<MemoryDemands>) {
+  using T = MemoryDemands;
+  return std::tuple(json::or_default("watched", &T::watched),
+                    json::or_default("in_place", &T::in_place),
+                    json::if_set("max_uncovered_bytes", &T::max_uncovered_bytes),
+                    json::if_set("min_device_percent", &T::min_device_percent),
+                    json::if_set("min_redrawn", &T::min_redrawn));
+}
+static auto members_of(json::As<ReportCondition>) {
+  using T = ReportCondition;
+  const auto serve = json::by([](const Json& at) -> Result<bool> { return at == "serve"; },
+                              [](bool) { return Json("serve"); });
+  return std::tuple(json::or_default("scope", &T::scope), json::if_set("at", &T::at_serve, serve),
+                    json::if_set("max_age_seconds", &T::max_age_seconds),
+                    json::or_default("worker_measured", &T::worker_measured),
+                    json::or_default("device_attested", &T::device_attested),
+                    json::if_set("min_spot_checks", &T::min_spot_checks));
+}
+static Json to_json(const ReportCondition& condition) {
+  Json json = json::write(condition);
+  if (condition.scope == kDeviceMemoryScope) {
+    json.update(json::write(condition.memory));
+  }
+  return json;
+}
+static Result<ReportCondition> read_json(json::As<ReportCondition> type, const Json& json) {
+  ReportCondition condition;
+  ASSAY_TRY(json::read_members(json, members_of(type), condition));
+  const auto of_memory = members_of(json::As<MemoryDemands>{});
+  ASSAY_TRY(json::read_members(json, of_memory, condition.memory));
+  std::vector<std::string_view> names;
+  std::apply([&](const auto&... entry) { (json::add_names(entry, names), ...); }, of_memory);
+  for (const std::string_view name : names) {
+    if (condition.scope != kDeviceMemoryScope && json.contains(name)) {
+      return invalid("only a report of scope device-memory has this",
+                     "/" + std::string(name));
+    }
+  }
+  return condition;
+}
+
+static auto members_of(json::As<RequestCondition>) {
+  using T = RequestCondition;
+  return std::tuple(json::if_set("users", &T::users), json::if_set("groups", &T::groups),
+                    json::if_set("service_accounts", &T::service_accounts),
+                    json::if_set("principals", &T::principals));
+}
+
+static auto members_of(json::As<AtLeastCondition>) {
+  return std::tuple(json::always("count", &AtLeastCondition::count),
+                    json::always("of", &AtLeastCondition::of));
+}
+
+static auto members_of(json::As<Filler>) {
+  using T = Filler;
+  return std::tuple(json::always("image", &T::image),
+                    json::if_set("command", &T::command, json::checked(check_run_list)),
+                    json::if_set("args", &T::args, json::checked(check_run_list)));
+}
+
+namespace {
+
+// Without `where`, whose patterns are compiled within a budget.
+auto of_statement() {
+  using T = StatementCondition;
+  const auto some = [](const T& condition) { return !condition.considered.empty(); };
+  return std::tuple(
+      json::always("predicate_type", &T::predicate_type), json::if_set("stage", &T::stage),
+      json::or_default("signers", &T::signers),
+      json::or_default("quantifier", &T::quantifier, enumeration<kQuantifiers>("quantifier")),
+      json::if_set("max_age_seconds", &T::max_age_seconds),
+      json::group("considered", some, std::tuple(json::always("identities", &T::considered))),
+      json::if_set("evidence", &T::evidence));
+}
+
+// Without names and conditions.
+auto of_policy() {
+  using T = PolicyDocument;
+  return std::tuple(
+      json::always("name", &T::name), json::always("version", &T::version),
+      json::if_set("description", &T::description),
+      json::always("mode", &T::mode, enumeration<kModes>("mode")), json::always("match", &T::match),
+      json::if_set("node_affinity", &T::node_affinity, json::checked(check_affinity)),
+      json::if_set("other_volumes", &T::other_volumes), json::if_set("images", &T::images),
+      json::if_set("mounts", &T::mounts, enumeration<kMountRules>("rule for mounts")),
+      json::if_set("mount_paths", &T::mount_paths),
+      json::if_set("writable_mounts", &T::writable_mounts),
+      json::if_set("fill_at_run", &T::fill_at_run), json::if_set("fillers", &T::fillers));
+}
+
+using Kind = decltype(Condition::kind);
+constexpr auto kSimpleKinds = std::tuple(
+    json::alternative<ManifestCondition>("manifest"),
+    json::alternative<ParametersCondition>("parameters"), json::alternative<NodeCondition>("node"),
+    json::alternative<ReportCondition>("report"), json::alternative<RequestCondition>("request"),
+    json::alternative("window", &WindowCondition::window),
+    json::alternative<LineageCondition>("lineage"));
+constexpr auto kKinds = std::tuple_cat(
+    kSimpleKinds,
+    std::tuple(json::alternative<StatementCondition>("statement"),
+               json::alternative("all", &AllCondition::of),
+               json::alternative("any", &AnyCondition::of), json::alternative<NotCondition>("not"),
+               json::alternative<AtLeastCondition>("at_least")));
+
+}  // namespace
+
+static Json to_json(const Condition& condition) {
+  Json json = json::write_one(condition.kind, kKinds);
+  json["id"] = condition.id;
+  return json;
+}
+static Json to_json(const NotCondition& negation) {
+  return negation.of.empty() ? Json() : to_json(negation.of.front());
+}
+static Json to_json(const StatementCondition& condition) {
+  Json json = json::write_object(condition, of_statement());
+  for (const PredicateTest& test : condition.where) {
+    json["where"].push_back(to_json(test));
+  }
+  return json;
+}
+
 // --- reading, after validation
+
+namespace {
 
 class Reader {
  public:
@@ -75,17 +313,6 @@ class Reader {
   PatternBudget& budget_;
 };
 
-std::unexpected<Error> invalid(std::string why, std::string where) {
-  return fail(ErrorCode::kPolicyInvalid, std::move(why), std::move(where));
-}
-
-SignerRequirement read_signers(const Json& json) {
-  const Json none = Json::object();
-  const Json& signers = members::child(json, "signers", none);
-  return {members::number(signers, "at_least", 1), members::texts(signers, "identities"),
-          members::texts(signers, "none_of")};
-}
-
 // How many patterns these tests compile. Each takes up to Pattern::kMaxMemory.
 std::size_t patterns_in(const Json& tests) {
   const Json none = Json::array();
@@ -100,84 +327,15 @@ std::size_t patterns_in(const Json& tests) {
 Result<StatementCondition> read_statement(const Json& json, const std::string& where,
                                           PatternBudget& budget) {
   StatementCondition condition;
-  condition.predicate_type = members::text(json, "predicate_type");
-  condition.stage = members::text(json, "stage");
-  condition.signers = read_signers(json);
+  if (auto status = json::read_members(json, of_statement(), condition); !status) {
+    return members::under(where, std::move(status).error());
+  }
   const Json none = Json::array();
   for (const Json& test : members::child(json, "where", none)) {
     ASSAY_ASSIGN(PredicateTest read,
                  predicate_test_from_json(
                      test, where + "/where/" + std::to_string(condition.where.size()), budget));
     condition.where.push_back(std::move(read));
-  }
-  if (json.contains("quantifier")) {
-    ASSAY_ASSIGN(condition.quantifier,
-                 value_in(kQuantifiers, members::text(json, "quantifier"), "quantifier"));
-  }
-  if (json.contains("max_age_seconds")) {
-    condition.max_age_seconds = members::number(json, "max_age_seconds");
-  }
-  const Json nobody = Json::object();
-  condition.considered = members::texts(members::child(json, "considered", nobody), "identities");
-  if (json.contains("evidence")) {
-    condition.evidence = read_evidence_demands(json["evidence"]);
-  }
-  return condition;
-}
-
-Result<ParametersCondition> read_parameters(const Json& json, const std::string& where) {
-  ParametersCondition condition{members::texts(json, "hash"), {}};
-  const Json none = Json::array();
-  for (const Json& size : members::child(json, "chunk_size", none)) {
-    condition.chunk_size.push_back(size.get<std::uint32_t>());
-  }
-  if (json.contains("ignore")) {
-    condition.ignore = members::texts(json, "ignore");
-    for (const std::string& pattern : *condition.ignore) {
-      if (auto status = check_ignore_pattern(pattern); !status) {
-        return invalid(std::move(status).error().detail, where + "/ignore");
-      }
-    }
-  }
-  if (json.contains("objects")) {
-    ASSAY_ASSIGN(condition.objects, parse_objects(members::text(json, "objects")));
-  }
-  return condition;
-}
-
-std::optional<std::uint64_t> optional_number(const Json& json, std::string_view name) {
-  return json.contains(name) ? std::optional(members::number(json, name)) : std::nullopt;
-}
-
-NodeCondition read_node(const Json& json) {
-  return {.max_evidence_age_seconds = optional_number(json, "max_evidence_age_seconds"),
-          .worker_measured = json.value("worker_measured", true),
-          .tcb_status = members::texts(json, "tcb_status"),
-          .anchors = members::texts(json, "anchors"),
-          .boot = json.contains("boot") ? std::optional(read_boot_demands(json["boot"]))
-                                        : std::nullopt};
-}
-
-Result<ReportCondition> read_report(const Json& json, const std::string& where) {
-  ReportCondition condition;
-  if (json.contains("scope")) {
-    condition.scope = members::text(json, "scope");
-  }
-  condition.at_serve = members::text(json, "at") == "serve";
-  condition.max_age_seconds = optional_number(json, "max_age_seconds");
-  condition.worker_measured = json.value("worker_measured", true);
-  condition.device_attested = json.value("device_attested", false);
-  condition.min_spot_checks = optional_number(json, "min_spot_checks");
-  condition.memory = {.watched = json.value("watched", true),
-                      .in_place = json.value("in_place", false),
-                      .max_uncovered_bytes = optional_number(json, "max_uncovered_bytes"),
-                      .min_device_percent = optional_number(json, "min_device_percent"),
-                      .min_redrawn = optional_number(json, "min_redrawn")};
-  for (const char* member :
-       {"watched", "in_place", "max_uncovered_bytes", "min_device_percent", "min_redrawn"}) {
-    if (json.contains(member) && condition.scope != kDeviceMemoryScope) {
-      return invalid("only a report of scope device-memory has this", where + "/" + member);
-    }
   }
   return condition;
 }
@@ -207,9 +365,6 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
   if (ids_.size() > kMaxConditions) {
     return invalid("a policy has at most 1024 conditions", where);
   }
-  if (const auto kind = json.find("manifest"); kind != json.end()) {
-    return Condition{std::move(id), ManifestCondition{read_signers(*kind)}};
-  }
   if (const auto kind = json.find("statement"); kind != json.end()) {
     const Json none = Json::array();
     patterns_ += patterns_in(members::child(*kind, "where", none));
@@ -220,27 +375,12 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
                  read_statement(*kind, where + "/statement", budget_));
     return Condition{std::move(id), std::move(statement)};
   }
-  if (const auto kind = json.find("parameters"); kind != json.end()) {
-    ASSAY_ASSIGN(ParametersCondition parameters, read_parameters(*kind, where + "/parameters"));
-    return Condition{std::move(id), std::move(parameters)};
-  }
-  if (const auto kind = json.find("node"); kind != json.end()) {
-    return Condition{std::move(id), read_node(*kind)};
-  }
-  if (const auto kind = json.find("report"); kind != json.end()) {
-    ASSAY_ASSIGN(ReportCondition report, read_report(*kind, where + "/report"));
-    return Condition{std::move(id), std::move(report)};
-  }
-  if (const auto kind = json.find("request"); kind != json.end()) {
-    return Condition{std::move(id), request_condition_from_json(*kind)};
-  }
-  if (const auto kind = json.find("window"); kind != json.end()) {
-    ASSAY_ASSIGN(const TimeWindow window, time_window_from_json(*kind, where + "/window"));
-    return Condition{std::move(id), WindowCondition{window}};
-  }
-  if (const auto kind = json.find("lineage"); kind != json.end()) {
-    ASSAY_ASSIGN(LineageCondition lineage, lineage_condition_from(*kind, where + "/lineage"));
-    return Condition{std::move(id), std::move(lineage)};
+  if (json::is_one(json, kSimpleKinds)) {
+    auto kind = json::read_one<Kind>(json, kSimpleKinds);
+    if (!kind) {
+      return members::under(where, std::move(kind).error());
+    }
+    return Condition{std::move(id), *std::move(kind)};
   }
   return combined(json, std::move(id), where, level);
 }
@@ -275,272 +415,7 @@ Result<Condition> Reader::combined(const Json& json, std::string id, const std::
   return Condition{std::move(id), AtLeastCondition{count, std::move(of)}};
 }
 
-// --- node affinity
-
-// A part of a label: at most 63 letters, digits, '-', '_' and '.', ends in letters or digits.
-bool is_label_name(std::string_view text) {
-  constexpr std::size_t kMaxLabelName = 63;
-  const auto alphanumeric = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !text.empty() && text.size() <= kMaxLabelName && alphanumeric(text.front()) &&
-         alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
-           return alphanumeric(c) || c == '-' || c == '_' || c == '.';
-         });
-}
-
-// [prefix/]name, the prefix a DNS subdomain, as Kubernetes has it.
-bool is_label(std::string_view label) {
-  const std::size_t slash = label.find('/');
-  if (slash == std::string_view::npos) {
-    return is_label_name(label);
-  }
-  return check_node_name(label.substr(0, slash)).has_value() &&
-         is_label_name(label.substr(slash + 1));
-}
-
-Result<std::map<std::string, std::vector<std::string>>> read_affinity(const Json& json) {
-  std::map<std::string, std::vector<std::string>> affinity;
-  const Json none = Json::object();
-  const Json& labels = members::child(json, "node_affinity", none);
-  for (const auto& [label, values] : labels.items()) {
-    if (!is_label(label)) {
-      return invalid("labels look like name or prefix.example/name", "/node_affinity");
-    }
-    affinity.emplace(label, members::texts(labels, label));
-  }
-  return affinity;
-}
-
-// The kubelet puts variables of the container, which the pod gives, in the place of "$(NAME)": a
-// list with one binds nothing.
-Result<std::optional<std::vector<std::string>>> read_run_list(const Json& json, const char* member,
-                                                              const std::string& where) {
-  if (!json.contains(member)) {
-    return std::optional<std::vector<std::string>>();
-  }
-  std::vector<std::string> list = members::texts(json, member);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].find("$(") != std::string::npos) {
-      return invalid("what a pod puts in the place of $(NAME) is not bound: write the value",
-                     where + "/" + member + "/" + std::to_string(i));
-    }
-  }
-  return list;
-}
-
-Result<std::vector<Filler>> read_fillers(const Json& json,
-                                         const std::vector<std::string>& fill_at_run) {
-  std::vector<Filler> fillers;
-  static const Json kNone = Json::array();
-  for (const Json& item : members::child(json, "fillers", kNone)) {
-    const std::string where = "/fillers/" + std::to_string(fillers.size());
-    Filler filler{members::text(item, "image")};
-    if (std::ranges::find(fill_at_run, filler.image) == fill_at_run.end()) {
-      return invalid("the image of a filler is one of fill_at_run", where + "/image");
-    }
-    ASSAY_ASSIGN(filler.command, read_run_list(item, "command", where));
-    ASSAY_ASSIGN(filler.args, read_run_list(item, "args", where));
-    if (!filler.command && !filler.args) {
-      return invalid("a filler has command, args or both", where);
-    }
-    fillers.push_back(std::move(filler));
-  }
-  return fillers;
-}
-
-Status read_pod_members(const Json& json, PolicyDocument& policy) {
-  ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
-  policy.other_volumes = members::texts(json, "other_volumes");
-  policy.images = members::texts(json, "images");
-  policy.mount_paths = members::texts(json, "mount_paths");
-  if (json.contains("mounts")) {
-    ASSAY_ASSIGN(policy.mounts,
-                 value_in(kMountRules, members::text(json, "mounts"), "rule for mounts"));
-  }
-  policy.writable_mounts = json.value("writable_mounts", false);
-  policy.fill_at_run = members::texts(json, "fill_at_run");
-  ASSAY_ASSIGN(policy.fillers, read_fillers(json, policy.fill_at_run));
-  return {};
-}
-
-// --- writing
-
-template <typename T>
-void put_list(Json& json, const char* name, const std::vector<T>& list) {
-  if (!list.empty()) {
-    json[name] = list;
-  }
-}
-
-Json to_json(const SignerRequirement& signers) {
-  Json json = {{"at_least", signers.at_least}};
-  put_list(json, "identities", signers.identities);
-  put_list(json, "none_of", signers.none_of);
-  return json;
-}
-
-Json to_json(const StatementCondition& condition) {
-  Json json = {{"predicate_type", condition.predicate_type},
-               {"signers", to_json(condition.signers)},
-               {"quantifier", name(condition.quantifier)}};
-  if (!condition.stage.empty()) {
-    json["stage"] = condition.stage;
-  }
-  for (const PredicateTest& test : condition.where) {
-    json["where"].push_back(to_json(test));
-  }
-  if (condition.max_age_seconds) {
-    json["max_age_seconds"] = *condition.max_age_seconds;
-  }
-  if (!condition.considered.empty()) {
-    json["considered"] = {{"identities", condition.considered}};
-  }
-  if (condition.evidence) {
-    json["evidence"] = to_json(*condition.evidence);
-  }
-  return json;
-}
-
-Json to_json(const ParametersCondition& condition) {
-  Json json = Json::object();
-  put_list(json, "hash", condition.hash);
-  put_list(json, "chunk_size", condition.chunk_size);
-  if (condition.ignore) {
-    json["ignore"] = *condition.ignore;
-  }
-  if (condition.objects) {
-    json["objects"] = name(*condition.objects);
-  }
-  return json;
-}
-
-Json to_json(const NodeCondition& condition) {
-  Json json = {{"worker_measured", condition.worker_measured}};
-  if (condition.max_evidence_age_seconds) {
-    json["max_evidence_age_seconds"] = *condition.max_evidence_age_seconds;
-  }
-  put_list(json, "tcb_status", condition.tcb_status);
-  put_list(json, "anchors", condition.anchors);
-  if (condition.boot) {
-    json["boot"] = to_json(*condition.boot);
-  }
-  return json;
-}
-
-Json to_json(const ReportCondition& condition) {
-  Json json = {{"scope", condition.scope},
-               {"worker_measured", condition.worker_measured},
-               {"device_attested", condition.device_attested}};
-  if (condition.at_serve) {
-    json["at"] = "serve";
-  }
-  if (condition.max_age_seconds) {
-    json["max_age_seconds"] = *condition.max_age_seconds;
-  }
-  if (condition.min_spot_checks) {
-    json["min_spot_checks"] = *condition.min_spot_checks;
-  }
-  if (condition.scope == kDeviceMemoryScope) {
-    json["watched"] = condition.memory.watched;
-    json["in_place"] = condition.memory.in_place;
-  }
-  if (condition.memory.max_uncovered_bytes) {
-    json["max_uncovered_bytes"] = *condition.memory.max_uncovered_bytes;
-  }
-  if (condition.memory.min_device_percent) {
-    json["min_device_percent"] = *condition.memory.min_device_percent;
-  }
-  if (condition.memory.min_redrawn) {
-    json["min_redrawn"] = *condition.memory.min_redrawn;
-  }
-  return json;
-}
-
-Json to_json(const Condition& condition);
-
-Json to_json(const std::vector<Condition>& conditions) {
-  Json out = Json::array();
-  for (const Condition& condition : conditions) {
-    out.push_back(to_json(condition));
-  }
-  return out;
-}
-
-Json to_json(const Condition& condition) {
-  Json json = {{"id", condition.id}};
-  if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
-    json["manifest"] = {{"signers", to_json(manifest->signers)}};
-  } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
-    json["statement"] = to_json(*statement);
-  } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
-    json["parameters"] = to_json(*parameters);
-  } else if (const auto* node = std::get_if<NodeCondition>(&condition.kind)) {
-    json["node"] = to_json(*node);
-  } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
-    json["report"] = to_json(*report);
-  } else if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
-    json["request"] = to_json(*request);
-  } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
-    json["window"] = to_json(window->window);
-  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
-    json["lineage"] = to_json(*lineage);
-  } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
-    json["all"] = to_json(all->of);
-  } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
-    json["any"] = to_json(any->of);
-  } else if (const auto* negation = std::get_if<NotCondition>(&condition.kind)) {
-    json["not"] = negation->of.empty() ? Json() : to_json(negation->of.front());
-  } else if (const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind)) {
-    json["at_least"] = {{"count", at_least->count}, {"of", to_json(at_least->of)}};
-  }
-  return json;
-}
-
-// What a policy says about the pods that it matches.
-void write_pod_members(const PolicyDocument& policy, Json& json) {
-  if (!policy.node_affinity.empty()) {
-    json["node_affinity"] = policy.node_affinity;
-  }
-  for (const auto& [member, patterns] :
-       {std::pair{"other_volumes", &policy.other_volumes}, std::pair{"images", &policy.images},
-        std::pair{"mount_paths", &policy.mount_paths},
-        std::pair{"fill_at_run", &policy.fill_at_run}}) {
-    if (!patterns->empty()) {
-      json[member] = *patterns;
-    }
-  }
-  for (const Filler& filler : policy.fillers) {
-    Json item = {{"image", filler.image}};
-    for (const auto& [member, list] :
-         {std::pair{"command", &filler.command}, std::pair{"args", &filler.args}}) {
-      if (*list) {
-        item[member] = **list;
-      }
-    }
-    json["fillers"].push_back(std::move(item));
-  }
-  if (policy.mounts != MountRule::kExact) {
-    json["mounts"] = name(policy.mounts);
-  }
-  if (policy.writable_mounts) {
-    json["writable_mounts"] = true;
-  }
-  if (Json names = to_json(policy.names); !names.is_null()) {
-    json["names"] = std::move(names);
-  }
-}
-
 }  // namespace
-
-std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
-std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
-std::string_view name(MountRule rule) { return name_in(kMountRules, rule); }
-std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
-
-Result<DecisionPoint> decision_point_from(std::string_view name) {
-  return value_in(kPoints, name, "decision point: use create, bind or serve");
-}
 
 Result<PolicyDocument> parse_policy(ByteView payload) {
   PatternBudget budget;
@@ -551,12 +426,8 @@ Result<PolicyDocument> parse_policy(ByteView payload, PatternBudget& budget) {
   ASSAY_ASSIGN(const Json json, parse_json(payload, kPolicyLimits));
   ASSAY_TRY(validate("policy", json));
   PolicyDocument policy;
-  policy.name = members::text(json, "name");
-  policy.version = members::number(json, "version");
-  policy.description = members::text(json, "description");
-  ASSAY_ASSIGN(policy.mode, value_in(kModes, members::text(json, "mode"), "mode"));
-  policy.match = match_from_json(json["match"]);
-  ASSAY_TRY(read_pod_members(json, policy));
+  ASSAY_TRY(json::read_members(json, of_policy(), policy));
+  ASSAY_TRY(check_fillers(policy));
   ASSAY_ASSIGN(policy.names, names_from_json(json));
   ASSAY_ASSIGN(policy.require, Reader(budget).conditions(json["require"], "/require", 1));
   ASSAY_TRY(check_relations(policy.require));
@@ -565,15 +436,11 @@ Result<PolicyDocument> parse_policy(ByteView payload, PatternBudget& budget) {
 }
 
 Json to_json(const PolicyDocument& policy) {
-  Json json = {{"name", policy.name},
-               {"version", policy.version},
-               {"mode", name(policy.mode)},
-               {"match", to_json(policy.match)},
-               {"require", to_json(policy.require)}};
-  if (!policy.description.empty()) {
-    json["description"] = policy.description;
+  Json json = json::write_object(policy, of_policy());
+  json["require"] = json::put(policy.require);
+  if (Json names = to_json(policy.names); !names.is_null()) {
+    json["names"] = std::move(names);
   }
-  write_pod_members(policy, json);
   return json;
 }
 

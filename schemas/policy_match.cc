@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/policy_match.h"
 
-#include <utility>
-
-#include "schemas/members.h"
+#include "schemas/core/json_object.h"
 
 namespace assay {
+namespace {
 
-WorkloadMatch match_from_json(const Json& json) {
-  return {.namespaces = members::texts(json, "namespaces"),
-          .labels = members::text_map(json, "labels"),
-          .resources = members::texts(json, "resources"),
-          .exclude_namespaces = members::texts(json, "exclude_namespaces"),
-          .accelerators = json.contains("accelerators"),
-          .harmless_resources = members::texts(json, "harmless_resources"),
-          .nodes = members::texts(json, "nodes")};
+// Its only value: a workload that can reach any accelerator.
+constexpr auto kAny = json::by([](const Json&) -> Result<bool> { return true; },
+                               [](bool) { return Json("any"); });
+
+}  // namespace
+
+static auto members_of(json::As<WorkloadMatch>) {
+  using T = WorkloadMatch;
+  return std::tuple(json::if_set("namespaces", &T::namespaces), json::if_set("labels", &T::labels),
+                    json::if_set("resources", &T::resources),
+                    json::if_set("exclude_namespaces", &T::exclude_namespaces),
+                    json::if_set("accelerators", &T::accelerators, kAny),
+                    json::if_set("harmless_resources", &T::harmless_resources),
+                    json::if_set("nodes", &T::nodes));
 }
-
-Json to_json(const WorkloadMatch& match) {
-  Json json = Json::object();
-  for (const auto& [member, patterns] :
-       {std::pair{"namespaces", &match.namespaces}, std::pair{"resources", &match.resources},
-        std::pair{"exclude_namespaces", &match.exclude_namespaces},
-        std::pair{"harmless_resources", &match.harmless_resources},
-        std::pair{"nodes", &match.nodes}}) {
-    if (!patterns->empty()) {
-      json[member] = *patterns;
-    }
-  }
-  if (!match.labels.empty()) {
-    json["labels"] = match.labels;
-  }
-  if (match.accelerators) {
-    json["accelerators"] = "any";
-  }
-  return json;
+Json to_json(const WorkloadMatch& match) { return json::write(match); }
+Result<WorkloadMatch> read_json(json::As<WorkloadMatch> /*type*/, const Json& json) {
+  return json::read<WorkloadMatch>(json);
 }
 
 }  // namespace assay

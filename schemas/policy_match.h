@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/core/error.h"
 #include "schemas/core/json.h"
 
 namespace assay {
@@ -30,8 +31,8 @@ struct WorkloadMatch {
   std::vector<std::string> nodes{};
 };
 
-// Parses a match that the schema of policies has checked.
-[[nodiscard]] WorkloadMatch match_from_json(const Json& json);
 [[nodiscard]] Json to_json(const WorkloadMatch& match);
+// Parses a match that the schema of policies has checked.
+[[nodiscard]] Result<WorkloadMatch> read_json(json::As<WorkloadMatch> type, const Json& json);
 
 }  // namespace assay

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/policy_relations.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
-#include "schemas/members.h"
-
 namespace assay {
 namespace {
-
-using Members = std::array<std::pair<const char*, std::vector<std::string> RequestCondition::*>, 4>;
-constexpr Members kMembers = {{{"users", &RequestCondition::users},
-                               {"groups", &RequestCondition::groups},
-                               {"service_accounts", &RequestCondition::service_accounts},
-                               {"principals", &RequestCondition::principals}}};
 
 const SignerRequirement* signers_of(const Condition& condition) {
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
@@ -93,24 +84,6 @@ class Relations {
 };
 
 }  // namespace
-
-RequestCondition request_condition_from_json(const Json& json) {
-  RequestCondition request;
-  for (const auto& [member, list] : kMembers) {
-    request.*list = members::texts(json, member);
-  }
-  return request;
-}
-
-Json to_json(const RequestCondition& request) {
-  Json json = Json::object();
-  for (const auto& [member, list] : kMembers) {
-    if (!(request.*list).empty()) {
-      json[member] = request.*list;
-    }
-  }
-  return json;
-}
 
 Status check_relations(const std::vector<Condition>& require) {
   Relations relations;

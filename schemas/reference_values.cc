@@ -5,7 +5,7 @@
 
 namespace assay {
 
-static auto members(json::As<ImportedSet>) {
+static auto members_of(json::As<ImportedSet>) {
   using T = ImportedSet;
   return std::tuple(json::always("name", &T::name), json::always("values", &T::values),
                     json::if_set("not_before", &T::not_before),
@@ -16,7 +16,7 @@ Result<ImportedSet> read_json(json::As<ImportedSet> /*type*/, const Json& json) 
   return json::read<ImportedSet>(json);
 }
 
-static auto members(json::As<ReferenceTag>) {
+static auto members_of(json::As<ReferenceTag>) {
   using T = ReferenceTag;
   return std::tuple(json::always("appraisal", &T::appraisal), json::always("tag_id", &T::tag_id),
                     json::always("version", &T::version), json::always("document", &T::document),
@@ -32,7 +32,7 @@ Result<ReferenceTag> reference_tag_from_json(const Json& json) {
              : fail(ErrorCode::kDataLoss, "stored reference values cannot be read");
 }
 
-static auto members(json::As<PutReferenceValues>) {
+static auto members_of(json::As<PutReferenceValues>) {
   using T = PutReferenceValues;
   return std::tuple(json::always("evidence_type", &T::evidence_type),
                     json::if_set("stage", &T::stage), json::always("document", &T::document),
@@ -43,7 +43,7 @@ Result<PutReferenceValues> read_json(json::As<PutReferenceValues> /*type*/, cons
   return json::read<PutReferenceValues>(json);
 }
 
-static auto members(json::As<RemoveReferenceValues>) {
+static auto members_of(json::As<RemoveReferenceValues>) {
   using T = RemoveReferenceValues;
   return std::tuple(json::always("evidence_type", &T::evidence_type),
                     json::if_set("stage", &T::stage), json::always("tag_id", &T::tag_id),

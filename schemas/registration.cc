@@ -75,12 +75,12 @@ bool overlap(std::string_view left, std::string_view right) {
   return pairwise(left, right, overlap_label);
 }
 
-static auto members(json::As<ServiceAccountIssuer>) {
+static auto members_of(json::As<ServiceAccountIssuer>) {
   using T = ServiceAccountIssuer;
   return std::tuple(json::always("issuer", &T::issuer), json::always("subject", &T::subject),
                     json::always("jwks", &T::jwks));
 }
-static auto members(json::As<Registration>) {
+static auto members_of(json::As<Registration>) {
   using T = Registration;
   return std::tuple(json::always("id", &T::id), json::always("node", &T::node),
                     json::always("principal", &T::principal),

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-static auto members(json::As<StageEvidence>) {
+static auto members_of(json::As<StageEvidence>) {
   using T = StageEvidence;
   return std::tuple(json::always("statement", &T::statement), json::always("key_id", &T::key),
                     json::always("evidence", &T::evidence));

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/members.h"
+#include "schemas/core/json_object.h"
 
 namespace assay {
 namespace {
@@ -25,7 +25,7 @@ bool is_day(const TimeWindow& window, std::chrono::sys_days day) {
 }
 
 // "HH:MM", as the schema has checked.
-std::uint32_t minute_of(const std::string& text) {
+std::uint32_t minute_of(std::string_view text) {
   const auto digit = [&](std::size_t i) { return static_cast<std::uint32_t>(text.at(i) - '0'); };
   return (digit(0) * 10 + digit(1)) * 60 + digit(3) * 10 + digit(4);
 }
@@ -35,6 +35,33 @@ std::string text_of(std::uint32_t minute) {
     return std::string(value < 10 ? "0" : "") + std::to_string(value);
   };
   return two(minute / 60) + ":" + two(minute % 60);
+}
+
+// "HH:MM", whose form the schema says.
+constexpr auto kMinute =
+    json::spelled(text_of, [](std::string_view text) -> Result<std::uint32_t> { return minute_of(text); });
+
+Result<std::array<bool, kDays.size()>> days_from(const Json& json) {
+  ASSAY_ASSIGN(const auto names, json::get<std::vector<std::string>>(json));
+  std::array<bool, kDays.size()> listed{};
+  for (const std::string& name : names) {
+    const auto* const found = std::ranges::find(kDays, name);
+    if (found == kDays.end()) {
+      return fail(ErrorCode::kSchemaViolation, "days are mon, tue, wed, thu, fri, sat and sun");
+    }
+    listed.at(static_cast<std::size_t>(found - kDays.begin())) = true;
+  }
+  return listed;
+}
+
+Json days_json(const std::array<bool, kDays.size()>& listed) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < kDays.size(); ++i) {
+    if (listed.at(i)) {
+      json.push_back(kDays.at(i));
+    }
+  }
+  return json;
 }
 
 }  // namespace
@@ -72,52 +99,27 @@ std::optional<Timestamp> next_change(const TimeWindow& window, Timestamp now) {
   return found == changes.end() ? std::nullopt : std::optional(*found);
 }
 
-Result<TimeWindow> time_window_from_json(const Json& json, const std::string& place) {
-  TimeWindow window;
-  for (const std::string& day : members::texts(json, "days")) {
-    const auto found = std::find(kDays.begin(), kDays.end(), day);
-    window.days.at(static_cast<std::size_t>(found - kDays.begin())) = true;
-  }
-  if (json.contains("from")) {
-    window.from_minute = minute_of(members::text(json, "from"));
-  }
-  if (json.contains("to")) {
-    window.to_minute = minute_of(members::text(json, "to"));
-  }
-  for (const auto& [member, bound] :
-       {std::pair{"not_before", &window.not_before}, std::pair{"not_after", &window.not_after}}) {
-    if (json.contains(member)) {
-      auto time = members::time(json, member);
-      if (!time) {
-        return members::under(place, std::move(time).error());
-      }
-      *bound = *time;
-    }
-  }
+static auto members_of(json::As<TimeWindow>) {
+  using T = TimeWindow;
+  return std::tuple(json::if_set("days", &T::days, json::by(days_from, days_json)),
+                    json::or_default("from", &T::from_minute, kMinute),
+                    json::or_default("to", &T::to_minute, kMinute),
+                    json::if_set("not_before", &T::not_before),
+                    json::if_set("not_after", &T::not_after));
+}
+static Status together(const TimeWindow& window) {
   if (window.to_minute > kMinutesOfDay || window.from_minute >= window.to_minute) {
     return fail(ErrorCode::kPolicyInvalid, "a window opens before it closes, from 00:00 to 24:00",
-                place + "/to");
+                "/to");
   }
   if (window.not_before && window.not_after && *window.not_before >= *window.not_after) {
-    return fail(ErrorCode::kPolicyInvalid, "a window opens before it closes", place + "/not_after");
+    return fail(ErrorCode::kPolicyInvalid, "a window opens before it closes", "/not_after");
   }
-  return window;
+  return {};
 }
-
-Json to_json(const TimeWindow& window) {
-  Json json = {{"from", text_of(window.from_minute)}, {"to", text_of(window.to_minute)}};
-  for (std::size_t i = 0; i < kDays.size(); ++i) {
-    if (window.days.at(i)) {
-      json["days"].push_back(kDays.at(i));
-    }
-  }
-  if (window.not_before) {
-    json["not_before"] = to_rfc3339(*window.not_before);
-  }
-  if (window.not_after) {
-    json["not_after"] = to_rfc3339(*window.not_after);
-  }
-  return json;
+Json to_json(const TimeWindow& window) { return json::write(window); }
+Result<TimeWindow> read_json(json::As<TimeWindow> /*type*/, const Json& json) {
+  return json::read<TimeWindow>(json);
 }
 
 }  // namespace assay

@@ -27,9 +27,9 @@ struct TimeWindow {
 // Returns the first instant after `now` at which is_open() changes; nullopt when it never does.
 [[nodiscard]] std::optional<Timestamp> next_change(const TimeWindow& window, Timestamp now);
 
-// Parses a window whose shape the schema has checked. Errors: policy-invalid, with `where` below
-// `place`, for a window that is never open; invalid-time.
-[[nodiscard]] Result<TimeWindow> time_window_from_json(const Json& json, const std::string& place);
 [[nodiscard]] Json to_json(const TimeWindow& window);
+// Parses a window whose shape the schema has checked. Errors: policy-invalid for a window that is
+// never open; invalid-time.
+[[nodiscard]] Result<TimeWindow> read_json(json::As<TimeWindow> type, const Json& json);
 
 }  // namespace assay

@@ -131,13 +131,13 @@ Status check_grant(const TrustedKey& key, const SigningContext& context, Timesta
   return {};
 }
 
-static auto members(json::As<SignerRole>) {
+static auto members_of(json::As<SignerRole>) {
   using T = SignerRole;
   return std::tuple(json::always("stage", &T::stage),
                     json::always("predicate_type", &T::predicate_type),
                     json::always("namespace", &T::name_space));
 }
-static auto members(json::As<Revocation>) {
+static auto members_of(json::As<Revocation>) {
   return std::tuple(json::always("at", &Revocation::at),
                     json::always("reason", &Revocation::reason));
 }
@@ -150,7 +150,7 @@ Result<Revocation> read_json(json::As<Revocation> /*type*/, const Json& json) {
   return json::read<Revocation>(json);
 }
 
-static auto members(json::As<TrustedKey>) {
+static auto members_of(json::As<TrustedKey>) {
   using T = TrustedKey;
   return std::tuple(json::or_default("id", &T::id),
                     json::always("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
@@ -180,12 +180,12 @@ Result<TrustedKey> trusted_key_from_json(const Json& json) {
   return json::get<TrustedKey>(json);
 }
 
-static auto members(json::As<Credential>) {
+static auto members_of(json::As<Credential>) {
   return std::tuple(json::always("kind", &Credential::kind, json::named(credential_kind_from)),
                     json::always("sha256", &Credential::sha256, document::kSha256Hex));
 }
 static Credential start(json::As<Credential>) { return {{}, json::unread<Digest>()}; }
-static auto members(json::As<Principal>) {
+static auto members_of(json::As<Principal>) {
   using T = Principal;
   return std::tuple(json::always("name", &T::name),
                     json::always("roles", &T::roles, json::by(roles_from_json, roles_to_json)),
@@ -201,7 +201,7 @@ Result<Principal> principal_from_json(const Json& json) {
   return json::read<Principal>(json);
 }
 
-static auto members(json::As<Appraisal>) {
+static auto members_of(json::As<Appraisal>) {
   using T = Appraisal;
   return std::tuple(json::always("evidence_type", &T::evidence_type),
                     json::or_default("policy", &T::policy),
@@ -235,19 +235,19 @@ Result<std::string> appraisal_in_full(const Appraisal& appraisal) {
 
 // --- changes
 
-static auto members(json::As<RevokeKey>) {
+static auto members_of(json::As<RevokeKey>) {
   return std::tuple(json::always("key", &RevokeKey::key),
                     json::always("reason", &RevokeKey::reason));
 }
 static RevokeKey start(json::As<RevokeKey>) { return {json::unread<KeyId>(), {}}; }
-static auto members(json::As<RemovePrincipal>) {
+static auto members_of(json::As<RemovePrincipal>) {
   return std::tuple(json::always("name", &RemovePrincipal::name));
 }
-static auto members(json::As<RevokeNode>) {
+static auto members_of(json::As<RevokeNode>) {
   return std::tuple(json::always("node", &RevokeNode::node),
                     json::always("reason", &RevokeNode::reason));
 }
-static auto members(json::As<RemoveRegistration>) {
+static auto members_of(json::As<RemoveRegistration>) {
   return std::tuple(json::always("id", &RemoveRegistration::id));
 }
 
@@ -263,7 +263,7 @@ constexpr auto kOperations = std::tuple(
     json::alternative<PutReferenceValues>("put_reference_values"),
     json::alternative<RemoveReferenceValues>("remove_reference_values"));
 
-static auto members(json::As<TrustChange>) {
+static auto members_of(json::As<TrustChange>) {
   const auto read = [](const Json& json) { return json::read_one<TrustOperation>(json, kOperations); };
   const auto write = [](const TrustOperation& one) { return json::write_one(one, kOperations); };
   return std::tuple(json::always("sequence", &TrustChange::sequence),
@@ -291,7 +291,7 @@ Result<TrustChange> parse_trust_change(ByteView payload) {
   return document::parse<TrustChange>(payload, "trust-change");
 }
 
-static auto members(json::As<Bootstrap>) {
+static auto members_of(json::As<Bootstrap>) {
   using T = Bootstrap;
   return std::tuple(json::always("keys", &T::keys), json::always("principals", &T::principals),
                     json::if_set("appraisals", &T::appraisals),

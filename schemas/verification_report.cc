@@ -167,18 +167,18 @@ Result<ReportAnswer::State> state_from(std::string_view name) {
 
 }  // namespace
 
-static auto members(json::As<NotCovered>) {
+static auto members_of(json::As<NotCovered>) {
   return std::tuple(json::always("entry", &NotCovered::entry),
                     json::always("reason", &NotCovered::reason));
 }
 
-static auto members(json::As<ExtraFile>) {
+static auto members_of(json::As<ExtraFile>) {
   const auto is_path = [](const std::string& path) { return check_path(path); };
   return std::tuple(json::always("path", &ExtraFile::path, json::checked(is_path)),
                     json::always("size", &ExtraFile::size));
 }
 
-static auto members(json::As<VerificationReport>) {
+static auto members_of(json::As<VerificationReport>) {
   using T = VerificationReport;
   return std::tuple(
       json::always("job", &T::job), json::always("node", &T::node),
@@ -216,9 +216,9 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
   return document::parse<VerificationReport>(payload, "verification-report", kPayloadLimits);
 }
 
-static auto members(json::As<ReportSubmission>) {
+static auto members_of(json::As<ReportSubmission>) {
   return std::tuple(json::always("envelope", &ReportSubmission::envelope),
-                    json::or_null("evidence", &ReportSubmission::evidence));
+                    json::or_default("evidence", &ReportSubmission::evidence));
 }
 Json to_json(const ReportSubmission& submission) { return json::write(submission); }
 Result<ReportSubmission> parse_report_submission(ByteView body) {
@@ -234,12 +234,12 @@ std::string_view name(ReportAnswer::State state) {
   return "unknown";
 }
 
-static auto members(json::As<SpotSpan>) {
+static auto members_of(json::As<SpotSpan>) {
   return std::tuple(json::always("entry", &SpotSpan::entry),
                     json::always("index", &SpotSpan::index));
 }
 
-static auto members(json::As<ReportAnswer>) {
+static auto members_of(json::As<ReportAnswer>) {
   using T = ReportAnswer;
   return std::tuple(json::always("state", &T::state, json::named(state_from)),
                     json::if_set("entries", &T::entries, json::ascending()),
@@ -258,12 +258,12 @@ Result<ReportAnswer> parse_report_answer(ByteView body) {
   return document::parse<ReportAnswer>(body, "report-answer", kAnswerLimits);
 }
 
-static auto members(json::As<OutlineSubmission::Item>) {
+static auto members_of(json::As<OutlineSubmission::Item>) {
   using T = OutlineSubmission::Item;
   return std::tuple(json::always("entry", &T::entry),
                     json::always("digests", &T::digests, kHexDigests));
 }
-static auto members(json::As<OutlineSubmission>) {
+static auto members_of(json::As<OutlineSubmission>) {
   using T = OutlineSubmission;
   return std::tuple(json::always("span", &T::span, json::checked(check_span)),
                     json::always("entries", &T::entries,
@@ -281,7 +281,7 @@ Result<OutlineSubmission> parse_outline_submission(ByteView body, HashAlgorithm 
   return submission;
 }
 
-static auto members(json::As<SpotSubmission>) {
+static auto members_of(json::As<SpotSubmission>) {
   using T = SpotSubmission;
   return std::tuple(json::always("nonce", &T::nonce, document::kNonce),
                     json::always("answers", &T::answers, kHexDigests));

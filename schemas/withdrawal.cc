@@ -6,7 +6,7 @@
 
 namespace assay {
 
-static auto members(json::As<Withdrawal>) {
+static auto members_of(json::As<Withdrawal>) {
   using T = Withdrawal;
   return std::tuple(json::always("statement", &T::statement), json::always("reason", &T::reason),
                     json::always("text", &T::text), json::if_set("since", &T::since));
@@ -20,7 +20,7 @@ Result<Withdrawal> parse_withdrawal(ByteView payload) {
   return document::parse<Withdrawal>(payload, "withdrawal");
 }
 
-static auto members(json::As<Withdrawn>) {
+static auto members_of(json::As<Withdrawn>) {
   using T = Withdrawn;
   return std::tuple(json::always("statement", &T::statement), json::always("reason", &T::reason),
                     json::always("text", &T::text), json::always("since", &T::since),

@@ -62,7 +62,7 @@ StatementFact no_statement() { return {json::unread<StatementId>(), {}, {}, null
 
 }  // namespace
 
-static auto members(json::As<SignerFact>) {
+static auto members_of(json::As<SignerFact>) {
   return std::tuple(json::among(&SignerFact::key, of_key()),
                     json::always("signed_at", &SignerFact::signed_at));
 }
@@ -70,14 +70,14 @@ static SignerFact start(json::As<SignerFact>) {
   return {{json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}}, {}};
 }
 
-static auto members(json::As<WithdrawnFact>) {
+static auto members_of(json::As<WithdrawnFact>) {
   using T = WithdrawnFact;
   return std::tuple(json::always("reason", &T::reason), json::always("since", &T::since),
                     json::always("by", &T::by, kSorted),
                     json::unless_default("signers_only", &T::whole, kInverse));
 }
 
-static auto members(json::As<StatementFact>) {
+static auto members_of(json::As<StatementFact>) {
   using T = StatementFact;
   return std::tuple_cat(
       of_statement(),
@@ -92,7 +92,7 @@ Result<StatementFact> read_json(json::As<StatementFact> /*type*/, const Json& js
   return json::read<StatementFact>(json);
 }
 
-static auto members(json::As<ManifestFact>) {
+static auto members_of(json::As<ManifestFact>) {
   using T = ManifestFact;
   return std::tuple(
       json::among(&T::statement, of_statement()), json::always("name", &T::name),
@@ -106,7 +106,7 @@ static ManifestFact start(json::As<ManifestFact>) {
   return manifest;
 }
 
-static auto members(json::As<PlacementFact>) {
+static auto members_of(json::As<PlacementFact>) {
   using T = PlacementFact;
   return std::tuple(json::among(&T::statement, of_statement()), json::always("name", &T::name),
                     json::always("locations", &T::locations, kSorted));
@@ -119,7 +119,7 @@ static PlacementFact start(json::As<PlacementFact>) {
 
 // --- the node and what it reported
 
-static auto members(json::As<NodeFact>) {
+static auto members_of(json::As<NodeFact>) {
   using T = NodeFact;
   const auto evidence = std::tuple(
       json::always("type", &T::evidence_type), json::always("appraised_at", &T::appraised_at),
@@ -137,7 +137,7 @@ static auto members(json::As<NodeFact>) {
                     json::group("evidence", has_evidence, evidence));
 }
 
-static auto members(json::As<ReportFact>) {
+static auto members_of(json::As<ReportFact>) {
   using T = ReportFact;
   const auto of_instance = [](const T& report) { return !report.instance.empty(); };
   const auto of_pod = [](const T& report) { return report.instance.empty() && !report.pod.empty(); };
@@ -158,7 +158,7 @@ static auto members(json::As<ReportFact>) {
       json::always("spot_checks", &T::spot_checks), json::if_set("report", &T::report));
 }
 
-static auto members(json::As<ClaimFact>) {
+static auto members_of(json::As<ClaimFact>) {
   using T = ClaimFact;
   return std::tuple(json::always("claim", &T::claim), json::always("uid", &T::uid),
                     json::always("volume", &T::volume));
@@ -166,7 +166,7 @@ static auto members(json::As<ClaimFact>) {
 
 // --- the whole
 
-static auto members(json::As<Facts>) {
+static auto members_of(json::As<Facts>) {
   using T = Facts;
   return std::tuple(
       json::constant("format", kFactsFormat), json::if_set("artifact", &T::artifact),

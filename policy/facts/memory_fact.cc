@@ -5,12 +5,12 @@
 
 namespace assay::policy {
 
-static auto members(json::As<MemoryFact>) {
+static auto members_of(json::As<MemoryFact>) {
   using T = MemoryFact;
-  const auto is_share = [](const std::optional<double>& share) {
-    return *share >= 0 && *share <= 1 ? Status()
-                                      : Status(fail(ErrorCode::kSchemaViolation,
-                                                    "this must be a number from 0 to 1"));
+  const auto is_share = [](double share) {
+    return share >= 0 && share <= 1
+               ? Status()
+               : Status(fail(ErrorCode::kSchemaViolation, "this must be a number from 0 to 1"));
   };
   return std::tuple(
       json::always("world", &T::world), json::always("in_place", &T::in_place),
@@ -27,7 +27,7 @@ Result<MemoryFact> read_json(json::As<MemoryFact> /*type*/, const Json& json) {
   return json::read<MemoryFact>(json);
 }
 
-static auto members(json::As<InstanceFact>) {
+static auto members_of(json::As<InstanceFact>) {
   using T = InstanceFact;
   return std::tuple(json::always("instance", &T::instance), json::always("state", &T::state),
                     json::always("heard_at", &T::heard_at), json::if_set("findings", &T::findings),

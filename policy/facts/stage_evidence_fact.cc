@@ -6,7 +6,7 @@
 
 namespace assay::policy {
 
-static auto members(json::As<StageEvidenceFact>) {
+static auto members_of(json::As<StageEvidenceFact>) {
   using T = StageEvidenceFact;
   const auto there = [](const T&) { return true; };
   return std::tuple(

@@ -28,7 +28,7 @@ Result<std::optional<std::string>> part_from(const Json& json) {
 
 std::string_view name(VolumeKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
-static auto members(json::As<Mount>) {
+static auto members_of(json::As<Mount>) {
   using T = Mount;
   return std::tuple(
       json::always("container", &T::container), json::always("path", &T::path),
@@ -47,21 +47,21 @@ static Status together(const Mount& mount) {
                     "/read_only_below");
 }
 
-static auto members(json::As<ContainerImage>) {
+static auto members_of(json::As<ContainerImage>) {
   using T = ContainerImage;
   return std::tuple(json::always("container", &T::container), json::always("image", &T::image),
                     json::always("init", &T::init), json::always("remounts", &T::remounts),
                     json::if_set("command", &T::command), json::if_set("args", &T::args));
 }
 
-static auto members(json::As<Requester>) {
+static auto members_of(json::As<Requester>) {
   using T = Requester;
   return std::tuple(json::if_set("user", &T::user), json::if_set("groups", &T::groups),
                     json::if_set("service_account", &T::service_account),
                     json::if_set("principal", &T::principal));
 }
 
-static auto members(json::As<Workload>) {
+static auto members_of(json::As<Workload>) {
   using T = Workload;
   const auto is_pod = [](const T& workload) { return workload.pod; };
   return std::tuple(

@@ -16,18 +16,18 @@ Status check_subjects(const std::vector<LineageSubject>& subjects) {
 
 }  // namespace
 
-static auto members(json::As<LineageSubject>) {
+static auto members_of(json::As<LineageSubject>) {
   return std::tuple(json::always("digest", &LineageSubject::digest),
                     json::always("names", &LineageSubject::names));
 }
 
-static auto members(json::As<LineageInput>) {
+static auto members_of(json::As<LineageInput>) {
   using T = LineageInput;
   return std::tuple(json::always("role", &T::role), json::if_set("name", &T::name),
                     json::always("digests", &T::digests), json::if_set("also", &T::also));
 }
 
-static auto members(json::As<LineageStatement>) {
+static auto members_of(json::As<LineageStatement>) {
   using T = LineageStatement;
   return std::tuple(
       json::always("fact", &T::fact), json::if_set("manifest", &T::manifest),
@@ -43,7 +43,7 @@ Result<LineageStatement> read_json(json::As<LineageStatement> /*type*/, const Js
   return json::read<LineageStatement>(json);
 }
 
-static auto members(json::As<LineageAside>) {
+static auto members_of(json::As<LineageAside>) {
   using T = LineageAside;
   return std::tuple(json::always("digest", &T::digest), json::always("key", &T::key),
                     json::always("identity", &T::identity), json::always("names", &T::names),
@@ -62,7 +62,7 @@ struct LineageDocument {
   LineageRest rest;
 };
 
-auto members(json::As<LineageDocument>) {
+auto members_of(json::As<LineageDocument>) {
   using T = LineageDocument;
   const auto read = [](const Json& json) -> Result<std::shared_ptr<const LineageStatement>> {
     ASSAY_ASSIGN(auto statement, json::get<LineageStatement>(json));

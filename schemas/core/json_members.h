@@ -2,7 +2,7 @@
 // The list of an object's members, from which schemas/core/json_object.h writes and reads the
 // object. A type has its list in the file of its functions:
 //
-//   static auto members(json::As<JobPod>) {
+//   static auto members_of(json::As<JobPod>) {
 //     return std::tuple(json::always("uid", &JobPod::uid, json::checked(check_pod_uid)),
 //                       json::always("volume", &JobPod::volume, json::checked(check_volume_name)));
 //   }

@@ -31,6 +31,11 @@ template <typename M>
   }
 }
 
+// The value of an optional that is absent without one is written and read as what it holds.
+template <There kThere, typename M>
+inline constexpr bool kUnwraps =
+    kIs<M, std::optional> && (kThere == There::kIfSet || kThere == There::kOrNull);
+
 template <typename T, typename... Entry>
 void write_members(const T& value, const std::tuple<Entry...>& list, Json& json);
 
@@ -50,7 +55,11 @@ void write_entry(const T& value, const Member<kThere, C, M, How>& member, Json& 
       return;
     }
   }
-  json[member.name] = member.how.put(own);
+  if constexpr (kUnwraps<kThere, M>) {
+    json[member.name] = member.how.put(*own);
+  } else {
+    json[member.name] = member.how.put(own);
+  }
 }
 template <typename T, typename V>
 void write_entry(const T& /*value*/, const Constant<V>& constant, Json& json) {
@@ -72,11 +81,15 @@ void write_members(const T& value, const std::tuple<Entry...>& list, Json& json)
   std::apply([&](const auto&... entry) { (write_entry(value, entry, json), ...); }, list);
 }
 
+template <typename T, typename... Entry>
+[[nodiscard]] Json write_object(const T& value, const std::tuple<Entry...>& list) {
+  Json json = Json::object();
+  write_members(value, list, json);
+  return json;
+}
 template <Listed T>
 Json write(const T& value) {
-  Json json = Json::object();
-  write_members(value, members(As<T>{}), json);
-  return json;
+  return write_object(value, members_of(As<T>{}));
 }
 
 // --- reading
@@ -110,10 +123,18 @@ template <typename T, There kThere, typename C, typename M, typename How>
     constexpr bool kNeeded = kThere == There::kAlways || kThere == There::kOrNull;
     return kNeeded ? missing(member.name) : Status();
   }
-  if (kThere == There::kOrNull && found->is_null()) {
+  constexpr bool kMayBeNull =
+      kThere == There::kOrNull || (kThere == There::kOrDefault && kIs<M, std::optional>);
+  if (kMayBeNull && found->is_null()) {
     return {};
   }
-  auto own = member.how.template get<M>(*found);
+  auto own = [&] {
+    if constexpr (kUnwraps<kThere, M>) {
+      return member.how.template get<typename M::value_type>(*found);
+    } else {
+      return member.how.template get<M>(*found);
+    }
+  }();
   if (!own) {
     return below(member.name, std::move(own).error());
   }
@@ -171,7 +192,7 @@ Result<T> read(const Json& json) {
       return start(As<T>{});
     }
   }();
-  ASSAY_TRY(read_object(json, members(As<T>{}), value));
+  ASSAY_TRY(read_object(json, members_of(As<T>{}), value));
   if constexpr (requires { together(value); }) {
     ASSAY_TRY(together(value));
   }
@@ -209,6 +230,12 @@ template <typename Variant, typename... Entry>
   };
   std::apply([&](const auto&... one) { (try_one(one), ...); }, all);
   return json;
+}
+
+// Returns whether the object has one of these members.
+template <typename... Entry>
+[[nodiscard]] bool is_one(const Json& json, const std::tuple<Entry...>& all) {
+  return std::apply([&](const auto&... one) { return (json.contains(one.name) || ...); }, all);
 }
 
 template <typename Variant, typename... Entry>

@@ -30,7 +30,7 @@ namespace assay::json {
 
 // A type with a list of members (schemas/core/json_members.h).
 template <typename T>
-concept Listed = requires { members(As<T>{}); };
+concept Listed = requires { members_of(As<T>{}); };
 // Overloads of the types alone are meant below, not those of namespaces around this one.
 void to_json() = delete;
 void read_json() = delete;

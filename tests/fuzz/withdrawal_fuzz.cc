@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Withdrawals, as they are signed and as they are recorded: what is read is written, and reads back
 // as the same.
+#include "schemas/core/json_values.h"
 #include "schemas/withdrawal.h"
 
 #include "tests/fuzz/round_trip.h"

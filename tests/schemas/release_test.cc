@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Release statements, withdrawals, and the names of a policy.
+#include "schemas/core/json_values.h"
 #include "schemas/release.h"
 
 #include <gtest/gtest.h>

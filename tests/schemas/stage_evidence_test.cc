@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage evidence and demands on it: reading, writing, and what is refused.
+#include "schemas/core/json_values.h"
 #include "schemas/stage_evidence.h"
 
 #include <gtest/gtest.h>
@@ -54,11 +55,11 @@ TEST(StageEvidence, ReportData_BindStatementAndKey) {
 
 TEST(EvidenceDemands, RoundTrip) {
   EvidenceDemands demands;
-  EXPECT_EQ(read_evidence_demands(to_json(demands)), demands);
+  EXPECT_EQ(json::get<EvidenceDemands>(to_json(demands)), demands);
   for (const AppraisedWhen when :
        {AppraisedWhen::kBoth, AppraisedWhen::kThen, AppraisedWhen::kNow}) {
     demands.appraised = when;
-    EXPECT_EQ(read_evidence_demands(to_json(demands)), demands);
+    EXPECT_EQ(json::get<EvidenceDemands>(to_json(demands)), demands);
   }
   demands = {"tdx",
              AppraisedWhen::kNow,
@@ -69,7 +70,7 @@ TEST(EvidenceDemands, RoundTrip) {
              60,
              30,
              true};
-  EXPECT_EQ(read_evidence_demands(to_json(demands)), demands);
+  EXPECT_EQ(json::get<EvidenceDemands>(to_json(demands)), demands);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Demands on what a machine started: one start that is as asked, and one thing wrong with it in
 // each case, on nodes and on evidence of stages.
+#include "schemas/core/json_values.h"
 #include "policy/conditions/boot.h"
 
 #include <functional>
@@ -225,10 +226,10 @@ TEST(Boot, MalformedFacts_AreRefused) {
 }
 
 TEST(Boot, Demands_RoundTrip) {
-  EXPECT_EQ(read_boot_demands(to_json(strict())), strict());
+  EXPECT_EQ(json::get<BootDemands>(to_json(strict())), strict());
   BootDemands open;
   open.allow_others = true;
-  EXPECT_EQ(read_boot_demands(to_json(open)), open);
+  EXPECT_EQ(json::get<BootDemands>(to_json(open)), open);
 }
 
 TEST(Boot, Lint_WarnsOfWhatProvesLittle) {

@@ -2,6 +2,7 @@
 // Conditions about who asked and when, and the time until which a verdict holds.
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_values.h"
 #include "policy/as_read.h"
 #include "tests/policy/fixture.h"
 
@@ -86,7 +87,7 @@ TEST(Request, AsRead_KeepsWhatIsAskedFor) {
 // --- windows. now() is a Monday, 12:00.
 
 TimeWindow window(const char* text) {
-  return time_window_from_json(parse_json(text).value(), "").value();
+  return json::get<TimeWindow>(parse_json(text).value()).value();
 }
 
 TEST(Window, OpensAndCloses) {
@@ -127,7 +128,7 @@ TEST(Window, ThatNeverOpens_IsRefused) {
        {R"({"from":"12:00","to":"12:00"})", R"({"from":"18:00","to":"08:00"})",
         R"({"from":"24:00"})",
         R"({"not_before":"2026-06-11T00:00:00Z","not_after":"2026-06-11T00:00:00Z"})"}) {
-    EXPECT_FALSE(time_window_from_json(parse_json(text).value(), "")) << text;
+    EXPECT_FALSE(json::get<TimeWindow>(parse_json(text).value())) << text;
   }
 }
 

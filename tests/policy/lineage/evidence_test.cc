@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_values.h"
 #include "policy/lineage_condition.h"
 #include "policy/lint.h"
 #include "tests/policy/lineage/lineage_fixture.h"
@@ -180,10 +181,10 @@ TEST(LineageEvidence, Document_KeepsDemandsAndEvidence) {
   demands.anchors = {digest_of("root")};
   demands.max_age_seconds = 60;
   const Json json = to_json(trained(demands));
-  const auto again = lineage_condition_from(json, "");
+  const auto again = json::get<LineageCondition>(json);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->edges[0].evidence, demands);
-  EXPECT_FALSE(lineage_condition_from(to_json(LineageCondition()), "")->edges.size());
+  EXPECT_FALSE(json::get<LineageCondition>(to_json(LineageCondition()))->edges.size());
   const auto lineage = lineage_from_json(to_json(*lineage_of(attested())));
   ASSERT_TRUE(lineage);
   EXPECT_EQ((*lineage)->statements()[1]->fact.evidence, attested()[1].fact.evidence);
