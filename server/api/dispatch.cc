@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "schemas/core/random.h"
-#include "server/api/problem.h"
+#include "server/api/problem_details.h"
 #include "server/http/negotiate.h"
 #include "server/http/target.h"
 

@@ -7,7 +7,7 @@
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
-#include "server/api/problem.h"
+#include "server/api/problem_details.h"
 #include "server/service/jobs/report.h"
 #include "server/service/jobs/report_follow_up.h"
 

@@ -8,7 +8,7 @@
 #include "schemas/core/sha.h"
 #include "server/api/authenticate.h"
 #include "server/api/cursor.h"
-#include "server/api/problem.h"
+#include "server/api/problem_details.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/api/problem.h"
+#include "server/api/problem_details.h"
 
 #include "schemas/core/json.h"
 
