@@ -173,7 +173,7 @@ void Linter::statement(const StatementCondition& statement, const LintPlace& pla
     warn("cannot pass: only lifecycle statements have a stage");
   }
   signers(statement.signers);
-  lint_tests(statement, place, findings_, comparisons_);
+  lint_predicates(statement, place, findings_, comparisons_);
   const auto& listed = statement.signers.identities;
   const auto& considered = statement.considered;
   if (!considered.empty() && !listed.empty() &&

@@ -291,8 +291,8 @@ bool exclude_each_other(const Tests& a, const Tests& b, Comparisons& comparisons
   return false;
 }
 
-void lint_tests(const StatementCondition& condition, const LintPlace& place,
-                std::vector<Finding>& findings, Comparisons& comparisons) {
+void lint_predicates(const StatementCondition& condition, const LintPlace& place,
+                     std::vector<Finding>& findings, Comparisons& comparisons) {
   TestLinter(condition, place, findings, comparisons)
       .list(condition.where, place.where + "/statement/where", "", false);
 }

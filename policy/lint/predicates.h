@@ -33,8 +33,8 @@ class Comparisons {
 };
 
 // Adds findings about condition.where. `place` is that of the condition.
-void lint_tests(const StatementCondition& condition, const LintPlace& place,
-                std::vector<Finding>& findings, Comparisons& comparisons);
+void lint_predicates(const StatementCondition& condition, const LintPlace& place,
+                     std::vector<Finding>& findings, Comparisons& comparisons);
 
 // Returns whether no statement passes both lists of tests, because a test of one and a test of the
 // other at the same pointer exclude each other.
