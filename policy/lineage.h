@@ -55,13 +55,12 @@ struct LineageStatement {
   std::vector<std::vector<std::string>> together{};
 };
 
-// Returns whether the statement may say how its subjects were made. Lifecycle statements do, except
-// of the stages evaluate, approve and deploy, which leave their subjects as they were; and SLSA
-// provenance does.
+// Returns whether the statement may say how its subjects were made. SLSA provenance does, and
+// lifecycle statements do, except of stages that describe (StageEffect in schemas/stages.h).
 [[nodiscard]] bool makes_subjects(const LineageStatement& statement);
 // Returns whether the statement surely says how its subjects were made: SLSA provenance, and
-// lifecycle statements of the stages collect, preprocess, train, finetune, merge and quantize. What
-// stages with names of their own do is for each policy to say.
+// lifecycle statements of stages that begin or make. What stages with names of their own do is for
+// each policy to say.
 [[nodiscard]] bool surely_makes_subjects(const LineageStatement& statement);
 
 // Returns whether nobody can make two things with one such digest. Others, such as those of SHA-1,

@@ -12,9 +12,6 @@
 
 namespace assay::policy {
 
-// The name of the stage whose statements make a leaf known.
-inline constexpr std::string_view kCollectStage = "collect";
-
 // Judges `condition` on the lineage that the policy believes (policy/lineage/walk.h). Fails:
 // - ancestor-denied: a node is on the deny list. Names count whoever gave them, digests when a
 //   counted statement or manifest gave them, keys
@@ -22,8 +19,7 @@ inline constexpr std::string_view kCollectStage = "collect";
 // - licence-not-allowed: the licence of a counted making statement leaves no choice that `licences`
 //   accepts;
 // - signers-insufficient: counted statements that an edge rule is about name an edge, one thing
-// that
-//   went into a node, and too few of the rule's identities signed those that name it;
+//   that went into a node, and too few of the rule's identities signed those that name it;
 // - stage-missing: on no path from an ancestor to the artifact do the stages occur in this order,
 //   each at a counted statement; statements that make nothing come after the one that made the
 //   node;

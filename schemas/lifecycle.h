@@ -26,8 +26,7 @@ struct Metric {
 };
 
 struct Lifecycle {
-  std::string stage;  // collect, preprocess, train, finetune, merge, quantize, evaluate, approve,
-                      // deploy, or any other kebab-case name
+  std::string stage;  // of schemas/stages.def, or any other kebab-case name
   std::vector<LifecycleInput> inputs;
   Json parameters = Json::object();
   std::map<std::string, Metric> metrics;

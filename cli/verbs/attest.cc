@@ -16,6 +16,7 @@
 #include "schemas/challenge.h"
 #include "schemas/checkpoint.h"
 #include "schemas/lifecycle.h"
+#include "schemas/stages.h"
 
 namespace assay::cli {
 
@@ -266,10 +267,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 void add_create(const Command& group, Context& context) {
   auto options = std::make_shared<CreateOptions>();
   const Command verb = group.add("create", "Write a statement about a stage of a model's life");
-  verb.option(
-      "--stage", options->stage, "STAGE",
-      "collect, preprocess, train, finetune, merge, quantize, evaluate, approve, deploy, or "
-      "an own name");
+  verb.option("--stage", options->stage, "STAGE", stage_names() + ", or an own name");
   verb.required();
   verb.option("--subject", options->subjects, "ARTIFACT|FILE",
               "what came out of it: artifact id, or a file with its manifest; may be given again");

@@ -10,13 +10,11 @@
 #include "policy/statement_index.h"
 #include "schemas/core/ids.h"
 #include "schemas/lifecycle.h"
+#include "schemas/stages.h"
 
 namespace assay::policy {
 namespace {
 
-constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
-constexpr std::array<std::string_view, 6> kMaking = {"collect",  "preprocess", "train",
-                                                     "finetune", "merge",      "quantize"};
 constexpr std::array<std::string_view, 8> kStrong = {"assay-tree-v1-sha256",
                                                      "assay-tree-v1-sha384",
                                                      "sha256",
@@ -170,14 +168,12 @@ bool makes_subjects(const LineageStatement& statement) {
     return true;
   }
   return statement.fact.predicate_type == kLifecyclePredicateType &&
-         std::find(kDescribing.begin(), kDescribing.end(), statement.fact.stage) ==
-             kDescribing.end();
+         effect_of(statement.fact.stage) != StageEffect::kDescribes;
 }
 
 bool surely_makes_subjects(const LineageStatement& statement) {
-  return makes_subjects(statement) &&
-         (statement.fact.predicate_type == kSlsaProvenance ||
-          std::find(kMaking.begin(), kMaking.end(), statement.fact.stage) != kMaking.end());
+  return makes_subjects(statement) && (statement.fact.predicate_type == kSlsaProvenance ||
+                                       effect_of(statement.fact.stage).has_value());
 }
 
 bool is_strong_digest(std::string_view digest) {

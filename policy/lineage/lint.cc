@@ -9,6 +9,7 @@
 #include "policy/lineage.h"
 #include "policy/lineage_condition.h"
 #include "schemas/spdx.h"
+#include "schemas/stages.h"
 
 namespace assay::policy {
 namespace {
@@ -17,13 +18,11 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-bool makes_nothing(std::string_view stage) {
-  return stage == "evaluate" || stage == "approve" || stage == "deploy";
-}
+bool makes_nothing(std::string_view stage) { return effect_of(stage) == StageEffect::kDescribes; }
 
-// Collecting, evaluating, approving and deploying make nothing out of something else.
+// Whether the stage makes something out of something else. One with a name of its own may.
 bool is_step(std::string_view stage) {
-  return !stage.empty() && stage != "collect" && !makes_nothing(stage);
+  return !stage.empty() && effect_of(stage).value_or(StageEffect::kMakes) == StageEffect::kMakes;
 }
 
 class LineageLinter {

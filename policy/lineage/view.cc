@@ -10,6 +10,7 @@
 #include "policy/lineage_condition.h"
 #include "policy/withdrawn_fact.h"
 #include "schemas/manifest.h"
+#include "schemas/stages.h"
 
 namespace assay::policy {
 namespace {
@@ -262,7 +263,7 @@ class Viewer {
     return std::any_of(statements.begin(), statements.end(), [&](std::size_t s) {
       const LineageStatement& one = *index_.statements[s].statement;
       return stands(one) && surely_makes_subjects(one) &&
-             (one.fact.stage == kCollectStage || !one.inputs.empty());
+             (effect_of(one.fact.stage) == StageEffect::kBegins || !one.inputs.empty());
     });
   }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "schemas/manifest.h"
+#include "schemas/stages.h"
 
 namespace assay::policy {
 namespace {
@@ -429,7 +430,8 @@ bool WalkedNode::has_inputs() const {
 
 bool WalkedNode::is_collected() const {
   return std::any_of(statements.begin(), statements.end(), [](const WalkedStatement& one) {
-    return one.statement->makes && one.statement->statement->fact.stage == "collect";
+    return one.statement->makes &&
+           effect_of(one.statement->statement->fact.stage) == StageEffect::kBegins;
   });
 }
 

@@ -2,13 +2,13 @@
 #include "schemas/lineage/graph.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "schemas/core/json_at.h"
 #include "schemas/core/printable.h"
+#include "schemas/stages.h"
 
 namespace assay {
 namespace {
@@ -17,7 +17,6 @@ constexpr std::size_t kMaxNodes = 4096;
 constexpr std::size_t kMaxEdges = 65'536;
 constexpr std::size_t kDigestShown = 12;  // characters of its value
 constexpr std::size_t kMaxTreeLines = 10'000;
-constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
 
 std::unexpected<Error> unreadable() {
   return fail(ErrorCode::kSchemaViolation, "the service's answer is no lineage");
@@ -110,8 +109,7 @@ void read_statements(const Json& json, LineageGraph::Node& node) {
   bool standing = false;
   for (const Json& statement : array_at(json, "statements")) {
     const std::string stage = text_at(statement, "stage");
-    const bool describes =
-        std::find(kDescribing.begin(), kDescribing.end(), stage) != kDescribing.end();
+    const bool describes = effect_of(stage) == StageEffect::kDescribes;
     node.unread = node.unread || (!describes && flag(statement, "unread"));
     if (text_at(statement, "kind") == "manifest") {
       add_once(node.stated, said_by(statement, "published"));

@@ -11,6 +11,7 @@
 #include "policy/lineage.h"
 #include "schemas/lifecycle.h"
 #include "schemas/spdx.h"
+#include "schemas/stages.h"
 #include "tests/support/policy_reference_manifests.h"
 
 namespace assay::policy::reference {
@@ -90,17 +91,15 @@ bool strong(const std::string& digest) {
 bool is_making(const LineageStatement& one) {
   const std::string& type = one.fact.predicate_type;
   const std::string& stage = one.fact.stage;
-  return !one.manifest && (type == "https://slsa.dev/provenance/v1" ||
-                           (type == kLifecyclePredicateType && stage != "evaluate" &&
-                            stage != "approve" && stage != "deploy"));
+  return !one.manifest &&
+         (type == "https://slsa.dev/provenance/v1" ||
+          (type == kLifecyclePredicateType && effect_of(stage) != StageEffect::kDescribes));
 }
 
 // What made a thing, and did not only say something of it.
 bool is_stage_that_makes(const LineageStatement& one) {
-  static const std::set<std::string> kStages = {"collect",  "preprocess", "train",
-                                                "finetune", "merge",      "quantize"};
-  return is_making(one) &&
-         (one.fact.predicate_type != kLifecyclePredicateType || kStages.contains(one.fact.stage));
+  return is_making(one) && (one.fact.predicate_type != kLifecyclePredicateType ||
+                            effect_of(one.fact.stage).has_value());
 }
 
 // One thing: its digests, and what is believed of it.
@@ -528,7 +527,7 @@ class Questioner {
     return has_inputs(thing) ||
            accepted(thing.digests, number == start_ ? Texts() : thing.called) ||
            std::any_of(thing.believed.begin(), thing.believed.end(), [](const auto* one) {
-             return is_making(*one) && one->fact.stage == "collect";
+             return is_making(*one) && effect_of(one->fact.stage) == StageEffect::kBegins;
            });
   }
 
