@@ -418,6 +418,54 @@ TEST(Connection, LargeRegistration_WaitsForTheMemoryOfTheOneThatEnds) {
   EXPECT_EQ(second.next_type(), "registered");
 }
 
+// An answer may still cross an owner's release, so its next registration may bring descriptors, and
+// no other pod can send any meanwhile.
+TEST(Connection, WaitForMemory_KeepsDescriptorsFromOtherPodsNoLongerThanAFrameMayTake) {
+  const std::string id(64, 'c');
+  const FakeProc proc("0::/kubepods/poduid-1/" + id + "\n");
+  const Descriptor file = memory_file(64);
+  InstanceRegistration large = large_registration();
+  const std::size_t size = to_json(large).dump().size();
+  Agent agent({.frames = size,
+               .frames_of_one_pod = size,
+               .descriptors = kMaxFrameDescriptors,
+               .idle = test::kPatience / 2,
+               .replace = test::kPatience},
+              {{::getuid()}, proc.path()});
+  OwnerEnd holder(agent);
+  ASSERT_EQ(holder.enter(large, {file.get()}), "registered");
+  ASSERT_EQ(agent.recorder.next(), "came a");
+
+  OwnerEnd waiting(agent);
+  ASSERT_EQ(waiting.enter(host_registration(1, "b"), {file.get()}), "registered");
+  ASSERT_EQ(agent.recorder.next(), "came b");
+  auto asked = std::async(std::launch::async, [memory = agent.recorder.owner()] {
+    return memory->export_pieces(std::vector<std::uint64_t>{0});
+  });
+  ASSERT_EQ(waiting.next()["type"], "export");
+  waiting.send(OwnerRelease{5});
+  EXPECT_EQ(code_of(asked.get()), "cancelled");
+  ASSERT_EQ(waiting.next_type(), "released");
+
+  proc.set_groups("0::/kubepods/poduid-2/" + id + "\n");
+  OwnerEnd other(agent);
+  other.send(OwnerHello{""});
+  ASSERT_EQ(other.next_type(), "welcome");
+  other.send(host_registration(1, "c"));
+  large.instance = "b";
+  waiting.send(large);
+  // Until `waiting` may send descriptors and waits for memory, or has its answer already.
+  while (agent.shared.descriptors.take("", 1) && !waiting.channel().wait(Steady::now())) {
+    std::this_thread::yield();
+  }
+  other.send(OwnerPieces{0, 0, 1}, {file.get()});
+  EXPECT_EQ(other.next_type(), "registered");
+  const Json refused = waiting.next();
+  EXPECT_EQ(refused.value("code", ""), "overloaded");
+  EXPECT_EQ(refused.value("detail", ""), "registrations take too much memory");
+  EXPECT_EQ(agent.registry.find("uid-1", "a").size(), 1U);
+}
+
 TEST(Connection, WhoeverRegistersTooSlowly_IsCutOff) {
   using std::chrono::milliseconds;
   Agent silent({.idle = milliseconds(1)});
