@@ -22,10 +22,12 @@ constexpr JsonLimits kEnvelopeLimits{.max_bytes = kMaxEnvelopeBytes,
 // Bytes of an envelope beyond twice what it carries.
 constexpr std::size_t kMaxEnvelopePadding = 256U << 10;
 constexpr std::size_t kMaxPayloadType = 255;
-// Keys tried on the signatures of one envelope. Signatures with a keyid take one try each.
-constexpr std::size_t kMaxTries = 4096;
-// Bytes hashed for them: each try of an Ed25519 key hashes the whole message again.
-constexpr std::size_t kMaxTriedBytes = 1024U << 20;
+// Keys are tried on the signatures of one envelope for as long as hashing so many bytes takes.
+// Signatures with a keyid take one try each.
+constexpr std::size_t kMaxTriedBytes = 512U << 20;
+// Bytes of a try, by what its arithmetic takes: at most 4096 tries, and 512 of keys on P-384.
+constexpr std::size_t kTryBytes = 128U << 10;
+constexpr std::size_t kP384TryBytes = 1U << 20;
 constexpr std::size_t kEd25519SignatureSize = 64;
 constexpr std::uint8_t kDerSequence = 0x30;
 
@@ -49,27 +51,65 @@ bool has_shape_of(const Bytes& signature, SignatureAlgorithm algorithm) {
              : !signature.empty() && signature.front() == kDerSequence;
 }
 
+// What the signatures of an envelope are about, hashed once for each algorithm that signs a hash.
+class SignedMessage {
+ public:
+  explicit SignedMessage(const Envelope& envelope)
+      : bytes_(pre_authentication_encoding(envelope.payload_type, envelope.payload)) {}
+
+  // What a try of a key of this algorithm takes, in bytes hashed. An Ed25519 key hashes the whole
+  // message with each signature.
+  [[nodiscard]] std::size_t cost(SignatureAlgorithm algorithm) const {
+    switch (algorithm) {
+      case SignatureAlgorithm::kEcdsaP256:
+        return kTryBytes;
+      case SignatureAlgorithm::kEcdsaP384:
+        return kP384TryBytes;
+      default:
+        return kTryBytes + bytes_.size();
+    }
+  }
+  [[nodiscard]] Status verify(const PublicKey& key, ByteView signature) {
+    const std::optional<HashAlgorithm> hash = key.signs_hash();
+    if (!hash) {
+      return key.verify(bytes_, signature);
+    }
+    std::optional<Digest>& digest = *hash == HashAlgorithm::kSha256 ? sha256_ : sha384_;
+    if (!digest) {
+      digest = sha(*hash, bytes_);
+    }
+    return key.verify_digest(*digest, signature);
+  }
+  [[nodiscard]] ByteView bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+  std::optional<Digest> sha256_;
+  std::optional<Digest> sha384_;
+};
+
 // The trusted keys, parsed when first needed. A stored key that does not parse, or is not of the
 // algorithm and id it is stored under, verifies nothing.
 class KeyRing {
  public:
-  explicit KeyRing(std::span<const TrustedKey> keys) : keys_(keys), parsed_(keys.size()) {}
+  KeyRing(std::span<const TrustedKey> keys, const Envelope& envelope)
+      : keys_(keys), message_(envelope), parsed_(keys.size()) {}
 
   // Index of the key that made `signature`: hinted keys are tried first. Nothing when none did.
-  Result<std::optional<std::size_t>> find(const EnvelopeSignature& signature, ByteView message) {
+  Result<std::optional<std::size_t>> find(const EnvelopeSignature& signature) {
     for (const bool hinted : {true, false}) {
       for (std::size_t i = 0; i < keys_.size(); ++i) {
         if (names(signature.keyid_hint, keys_[i].id) != hinted ||
             !has_shape_of(signature.signature, keys_[i].algorithm)) {
           continue;
         }
-        tried_bytes_ += message.size();
-        if (++tries_ > kMaxTries || tried_bytes_ > kMaxTriedBytes) {
+        tried_bytes_ += message_.cost(keys_[i].algorithm);
+        if (tried_bytes_ > kMaxTriedBytes) {
           return fail(ErrorCode::kLimitExceeded,
                       "too many keys to try; give each signature its keyid", "/signatures");
         }
         const PublicKey* key = parsed(i);
-        if (key != nullptr && key->verify(message, signature.signature)) {
+        if (key != nullptr && message_.verify(*key, signature.signature)) {
           return std::optional<std::size_t>(i);
         }
       }
@@ -94,8 +134,8 @@ class KeyRing {
   }
 
   std::span<const TrustedKey> keys_;
+  SignedMessage message_;
   std::vector<std::optional<Result<PublicKey>>> parsed_;
-  std::size_t tries_ = 0;
   std::size_t tried_bytes_ = 0;
 };
 
@@ -204,13 +244,13 @@ Result<std::string> hint_of(std::string_view form, const Signer& signer) {
 }
 
 // A key may sign once, which only an envelope with signatures has to show.
-Status require_unsigned(const Envelope& envelope, const Signer& signer, ByteView message) {
+Status require_unsigned(const Envelope& envelope, const Signer& signer, SignedMessage& message) {
   if (envelope.signatures.empty()) {
     return {};
   }
   ASSAY_ASSIGN(const PublicKey key, PublicKey::from_der(signer.public_key()));
   for (const EnvelopeSignature& signature : envelope.signatures) {
-    if (key.verify(message, signature.signature)) {
+    if (message.verify(key, signature.signature)) {
       return fail(ErrorCode::kConflict, "this key has signed the envelope already");
     }
   }
@@ -223,23 +263,22 @@ Status add_signature(Envelope& envelope, const Signer& signer, std::string_view 
   if (envelope.signatures.size() >= kMaxSignatures) {
     return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures");
   }
-  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
+  SignedMessage message(envelope);
   ASSAY_TRY(require_unsigned(envelope, signer, message));
   ASSAY_ASSIGN(std::string hint, hint_of(keyid, signer));
-  ASSAY_ASSIGN(Bytes signature, signer.sign(message));
+  ASSAY_ASSIGN(Bytes signature, signer.sign(message.bytes()));
   envelope.signatures.push_back({std::move(hint), std::move(signature), Json::object()});
   return {};
 }
 
 Result<std::vector<VerifiedSignature>> verify_signatures(const Envelope& envelope,
                                                          std::span<const TrustedKey> keys) {
-  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
-  KeyRing ring(keys);
+  KeyRing ring(keys, envelope);
   std::vector<VerifiedSignature> verified;
   std::set<KeyId> seen;
   for (std::size_t i = 0; i < envelope.signatures.size(); ++i) {
     const EnvelopeSignature& signature = envelope.signatures[i];
-    ASSAY_ASSIGN(const std::optional<std::size_t> found, ring.find(signature, message));
+    ASSAY_ASSIGN(const std::optional<std::size_t> found, ring.find(signature));
     if (found) {
       if (seen.insert(keys[*found].id).second) {
         verified.push_back({keys[*found]});

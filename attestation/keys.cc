@@ -28,14 +28,14 @@ constexpr std::array<std::uint8_t, 24> kP384Prefix = {
 struct KeyForm {
   SignatureAlgorithm algorithm;
   std::span<const std::uint8_t> prefix;
-  std::size_t key_size;  // bytes behind the prefix
-  const char* digest;    // null: the algorithm hashes by itself
+  std::size_t key_size;               // bytes behind the prefix
+  std::optional<HashAlgorithm> hash;  // of the message; nothing: the algorithm hashes by itself
 };
 
 constexpr std::array<KeyForm, 3> kForms = {{
-    {SignatureAlgorithm::kEd25519, kEd25519Prefix, 32, nullptr},
-    {SignatureAlgorithm::kEcdsaP256, kP256Prefix, 64, "SHA2-256"},
-    {SignatureAlgorithm::kEcdsaP384, kP384Prefix, 96, "SHA2-384"},
+    {SignatureAlgorithm::kEd25519, kEd25519Prefix, 32, std::nullopt},
+    {SignatureAlgorithm::kEcdsaP256, kP256Prefix, 64, HashAlgorithm::kSha256},
+    {SignatureAlgorithm::kEcdsaP384, kP384Prefix, 96, HashAlgorithm::kSha384},
 }};
 
 constexpr std::string_view kBegin = "-----BEGIN PUBLIC KEY-----";
@@ -189,22 +189,45 @@ std::string PublicKey::pem() const {
   return out + "\n" + std::string(kEnd) + "\n";
 }
 
+std::optional<HashAlgorithm> PublicKey::signs_hash() const { return impl_->form->hash; }
+
 Status PublicKey::verify(ByteView message, ByteView signature) const {
-  const ErrorQueueGuard guard;
-  if (impl_->form->digest != nullptr && !is_der_ecdsa(signature)) {
-    return invalid();
+  if (signs_hash()) {
+    return verify_digest(sha(*signs_hash(), message), signature);
   }
+  const ErrorQueueGuard guard;
   const DigestContextHandle context(EVP_MD_CTX_new());
   if (ASSAY_NO_MEMORY(context == nullptr)) {
     return unchecked();
   }
-  const int ready = EVP_DigestVerifyInit_ex(context.get(), nullptr, impl_->form->digest, nullptr,
-                                            nullptr, impl_->key.get(), nullptr);
+  const int ready = EVP_DigestVerifyInit_ex(context.get(), nullptr, nullptr, nullptr, nullptr,
+                                            impl_->key.get(), nullptr);
   if (ASSAY_NO_MEMORY(ready != 1)) {
     return unchecked();
   }
   if (EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
                        message.size()) != 1) {
+    return invalid();
+  }
+  return {};
+}
+
+Status PublicKey::verify_digest(const Digest& digest, ByteView signature) const {
+  const ErrorQueueGuard guard;
+  if (digest.algorithm() != signs_hash() || !is_der_ecdsa(signature)) {
+    return invalid();
+  }
+  const PkeyContextHandle context(EVP_PKEY_CTX_new_from_pkey(nullptr, impl_->key.get(), nullptr));
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unchecked();
+  }
+  const int ready = EVP_PKEY_verify_init(context.get());
+  if (ASSAY_NO_MEMORY(ready != 1)) {
+    return unchecked();
+  }
+  const ByteView hash = digest.bytes();
+  if (EVP_PKEY_verify(context.get(), signature.data(), signature.size(), hash.data(),
+                      hash.size()) != 1) {
     return invalid();
   }
   return {};

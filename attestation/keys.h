@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "schemas/core/bytes.h"
+#include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/signer.h"
@@ -35,6 +37,12 @@ class PublicKey {
   // Verifies that `signature` is a valid signature of `message`. ECDSA signatures are DER in their
   // only valid encoding, without trailing bytes or padding. Errors: signature-invalid.
   [[nodiscard]] Status verify(ByteView message, ByteView signature) const;
+  // Returns the hash of the message that this key signs: SHA-256 for ECDSA on P-256, SHA-384 on
+  // P-384, nothing for Ed25519, which hashes each message with each signature.
+  [[nodiscard]] std::optional<HashAlgorithm> signs_hash() const;
+  // Verifies as verify() does, for a message whose hash `digest` by signs_hash() is at hand.
+  // Errors: signature-invalid, also for a hash of another algorithm.
+  [[nodiscard]] Status verify_digest(const Digest& digest, ByteView signature) const;
 
  private:
   struct Impl;

@@ -190,6 +190,19 @@ TEST(Verify, AnotherMessageOrKey_IsInvalid) {
   }
 }
 
+TEST(Verify, HashOfTheMessage_IsEnoughForItsAlgorithmAlone) {
+  for (const SignatureAlgorithm algorithm : kAlgorithms) {
+    const Signer& maker = signer(algorithm);
+    const PublicKey key = PublicKey::from_der(maker.public_key()).value();
+    const Bytes signature = maker.sign(as_bytes("message")).value();
+    for (const HashAlgorithm hash : {HashAlgorithm::kSha256, HashAlgorithm::kSha384}) {
+      EXPECT_EQ(key.verify_digest(sha(hash, as_bytes("message")), signature).has_value(),
+                hash == key.signs_hash());
+      EXPECT_FALSE(key.verify_digest(sha(hash, as_bytes("another")), signature));
+    }
+  }
+}
+
 TEST(Verify, EveryFlippedBitTruncationOrExtension_IsInvalid) {
   for (const auto algorithm : kAlgorithms) {
     const PublicKey key = public_key(algorithm);
