@@ -11,7 +11,8 @@
 
 namespace assay::document {
 
-// Parses strict JSON and checks it against the schema. Errors: those of parse_json() and validate().
+// Parses strict JSON and checks it against the schema. Errors: those of parse_json() and
+// validate().
 [[nodiscard]] Result<Json> parse_valid(ByteView bytes, std::string_view schema,
                                        const JsonLimits& limits = {});
 
@@ -28,9 +29,8 @@ inline constexpr auto kNonce =
     json::spelled([](const Nonce& nonce) { return text(nonce); }, parse_nonce);
 
 // A digest as hex, where the document says elsewhere that it is SHA-256.
-inline constexpr auto kSha256Hex =
-    json::spelled([](const Digest& digest) { return digest.hex(); }, [](std::string_view hex) {
-      return Digest::from_hex(HashAlgorithm::kSha256, hex);
-    });
+inline constexpr auto kSha256Hex = json::spelled(
+    [](const Digest& digest) { return digest.hex(); },
+    [](std::string_view hex) { return Digest::from_hex(HashAlgorithm::kSha256, hex); });
 
 }  // namespace assay::document

@@ -37,11 +37,10 @@ ReportDataBytes report_data_of(std::string_view domain, const ReportDataParts& p
 
 static auto members_of(json::As<Evidence>) {
   using T = Evidence;
-  return std::tuple(
-      json::always("type", &T::type), json::if_set("media_type", &T::media_type),
-      json::always("quote", &T::quote),
-      json::if_set("event_log", &T::event_log, json::checked(check_event_log)),
-      json::if_set("collateral", &T::collateral, json::checked(check_collateral)));
+  return std::tuple(json::always("type", &T::type), json::if_set("media_type", &T::media_type),
+                    json::always("quote", &T::quote),
+                    json::if_set("event_log", &T::event_log, json::checked(check_event_log)),
+                    json::if_set("collateral", &T::collateral, json::checked(check_collateral)));
 }
 static Status together(const Evidence& evidence) {
   return evidence.quote.size() <= max_quote_bytes(evidence.type)

@@ -98,12 +98,13 @@ Result<BeatFinding> read_json(json::As<BeatFinding> /*type*/, const Json& json) 
 
 static auto members_of(json::As<InstanceBeat>) {
   using T = InstanceBeat;
-  return std::tuple(json::among(&T::instance, std::tuple(json::always("pod", &JobInstance::pod),
-                                                         json::always("instance", &JobInstance::instance))),
-                    json::always("artifact", &T::artifact),
-                    json::always("state", &T::state, json::named(instance_state_from)),
-                    json::or_null("report", &T::report), json::if_set("findings", &T::findings),
-                    json::if_set("watch", &T::watch));
+  return std::tuple(
+      json::among(&T::instance, std::tuple(json::always("pod", &JobInstance::pod),
+                                           json::always("instance", &JobInstance::instance))),
+      json::always("artifact", &T::artifact),
+      json::always("state", &T::state, json::named(instance_state_from)),
+      json::or_null("report", &T::report), json::if_set("findings", &T::findings),
+      json::if_set("watch", &T::watch));
 }
 static Status together(const InstanceBeat& beat) {
   if ((beat.state == InstanceState::kVerified || beat.state == InstanceState::kEnded) &&
@@ -125,7 +126,9 @@ static Status together(const InstanceBeat& beat) {
   }
   return {};
 }
-static InstanceBeat start(json::As<InstanceBeat>) { return {{}, json::unread<ArtifactId>(), {}, {}}; }
+static InstanceBeat start(json::As<InstanceBeat>) {
+  return {{}, json::unread<ArtifactId>(), {}, {}};
+}
 
 static auto members_of(json::As<Heartbeat>) {
   using T = Heartbeat;

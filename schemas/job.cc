@@ -56,11 +56,11 @@ Status check_protocol(const Json& json) {
 }
 
 // As normalise_location() spells it.
-constexpr auto kLocation =
-    json::spelled([](const std::string& location) { return location; },
-                  [](std::string_view text) -> Result<std::string> {
-                    return text.empty() ? Result<std::string>(std::string()) : normalise_location(text);
-                  });
+constexpr auto kLocation = json::spelled([](const std::string& location) { return location; },
+                                         [](std::string_view text) -> Result<std::string> {
+                                           return text.empty() ? Result<std::string>(std::string())
+                                                               : normalise_location(text);
+                                         });
 
 Status check_uid_if_any(const std::string& uid) {
   return uid.empty() ? Status() : check_pod_uid(uid);
@@ -147,11 +147,14 @@ static auto members_of(json::As<JobRequest>) {
   using T = JobRequest;
   return std::tuple(json::always("artifact", &T::artifact),
                     json::or_default("scope", &T::scope, json::named(job_scope_from)),
-                    json::always("node", &T::node), json::if_set("location", &T::location, kLocation),
+                    json::always("node", &T::node),
+                    json::if_set("location", &T::location, kLocation),
                     json::if_set("subset", &T::subset, json::ascending()),
                     json::if_set("pod", &T::pod), json::if_set("instance", &T::instance));
 }
-static JobRequest start(json::As<JobRequest>) { return {json::unread<ArtifactId>(), {}, {}, {}, {}}; }
+static JobRequest start(json::As<JobRequest>) {
+  return {json::unread<ArtifactId>(), {}, {}, {}, {}};
+}
 static Status together(const JobRequest& request) {
   ASSAY_TRY(check_instance(request.instance, request.scope));
   return check_pod_location(request.location, request.pod);
@@ -168,13 +171,13 @@ static auto members_of(json::As<JobLease>) {
       json::always("artifact", &T::artifact), json::always("model_name", &T::model_name),
       json::always("scope", &T::scope, json::named(job_scope_from)), json::always("node", &T::node),
       json::always("location", &T::location, kLocation), json::if_set("pod", &T::pod),
-      json::if_set("instance", &T::instance),
-      json::always("subset", &T::subset, json::ascending()), json::always("token", &T::token),
-      json::always("expires_at", &T::expires_at),
-      json::always("lease_seconds", &T::lease_seconds),
-      json::always("challenge", &T::challenge));
+      json::if_set("instance", &T::instance), json::always("subset", &T::subset, json::ascending()),
+      json::always("token", &T::token), json::always("expires_at", &T::expires_at),
+      json::always("lease_seconds", &T::lease_seconds), json::always("challenge", &T::challenge));
 }
-static JobLease start(json::As<JobLease>) { return {{}, json::unread<ArtifactId>(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; }
+static JobLease start(json::As<JobLease>) {
+  return {{}, json::unread<ArtifactId>(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+}
 static Status together(const JobLease& lease) {
   ASSAY_TRY(check_memory_lease(lease));
   ASSAY_TRY(check_instance(lease.instance, lease.scope));

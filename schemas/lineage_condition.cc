@@ -24,11 +24,11 @@ Status check_licences(const std::vector<std::string>& ids) {
 static auto members_of(json::As<LineageEdgeRule>) {
   using T = LineageEdgeRule;
   const auto always = [](const T&) { return true; };
-  return std::tuple(
-      json::if_set("stage", &T::stage), json::if_set("role", &T::role),
-      json::group("signers", always, std::tuple(json::or_default("at_least", &T::at_least),
-                                                json::if_set("identities", &T::identities))),
-      json::if_set("evidence", &T::evidence));
+  return std::tuple(json::if_set("stage", &T::stage), json::if_set("role", &T::role),
+                    json::group("signers", always,
+                                std::tuple(json::or_default("at_least", &T::at_least),
+                                           json::if_set("identities", &T::identities))),
+                    json::if_set("evidence", &T::evidence));
 }
 
 static auto members_of(json::As<LineageDeny>) {

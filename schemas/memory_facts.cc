@@ -19,8 +19,7 @@ Status check_readers(const MemoryFacts& memory) {
   std::set<std::uint64_t> ranks;
   const MemoryReader* last = nullptr;
   for (const MemoryReader& reader : memory.read_by) {
-    const std::string place =
-        "/read_by/" + std::to_string(&reader - memory.read_by.data());
+    const std::string place = "/read_by/" + std::to_string(&reader - memory.read_by.data());
     for (const std::uint64_t rank : reader.ranks) {
       if (rank >= memory.world || !ranks.insert(rank).second) {
         return violation("each rank of the world is read once", place + "/ranks");
@@ -43,10 +42,9 @@ static auto members_of(json::As<ExtraTensor>) {
 
 static auto members_of(json::As<MemoryReader>) {
   using T = MemoryReader;
-  return std::tuple(json::always("ranks", &T::ranks, json::ascending()),
-                    json::always("id", &T::id), json::always("name", &T::name),
-                    json::always("driver", &T::driver), json::or_null("uuid", &T::uuid),
-                    json::or_null("pci", &T::pci),
+  return std::tuple(json::always("ranks", &T::ranks, json::ascending()), json::always("id", &T::id),
+                    json::always("name", &T::name), json::always("driver", &T::driver),
+                    json::or_null("uuid", &T::uuid), json::or_null("pci", &T::pci),
                     json::or_null("kernel_digest", &T::kernel_digest));
 }
 Json to_json(const MemoryReader& reader) { return json::write(reader); }
@@ -57,7 +55,8 @@ Result<MemoryReader> read_json(json::As<MemoryReader> /*type*/, const Json& json
 static auto members_of(json::As<MemoryFacts>) {
   using T = MemoryFacts;
   return std::tuple(
-      json::always("world", &T::world), json::always("containers", &T::containers, json::ascending()),
+      json::always("world", &T::world),
+      json::always("containers", &T::containers, json::ascending()),
       json::always("devices", &T::devices, json::ascending()),
       json::always("in_place", &T::in_place), json::always("on_devices", &T::on_devices),
       json::always("staged", &T::staged),
@@ -67,7 +66,7 @@ static auto members_of(json::As<MemoryFacts>) {
       json::always("detection", &T::detection),
       // Absent in what is stored of a job, which has them elsewhere.
       json::or_default("extra_tensors", &T::extra_tensors,
-                   json::ascending(std::less<>(), &ExtraTensor::name)),
+                       json::ascending(std::less<>(), &ExtraTensor::name)),
       json::always("extra_tensor_count", &T::extra_tensor_count),
       json::if_set("read_by", &T::read_by), json::if_set("uncovered_count", &T::uncovered_count));
 }

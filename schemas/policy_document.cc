@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/core/json_one_of.h"
 #include "schemas/document.h"
 #include "schemas/members.h"
 #include "schemas/policy_relations.h"
@@ -205,8 +206,7 @@ static Result<ReportCondition> read_json(json::As<ReportCondition> type, const J
   std::apply([&](const auto&... entry) { (json::add_names(entry, names), ...); }, of_memory);
   for (const std::string_view name : names) {
     if (condition.scope != kDeviceMemoryScope && json.contains(name)) {
-      return invalid("only a report of scope device-memory has this",
-                     "/" + std::string(name));
+      return invalid("only a report of scope device-memory has this", "/" + std::string(name));
     }
   }
   return condition;
@@ -268,12 +268,12 @@ constexpr auto kSimpleKinds = std::tuple(
     json::alternative<ReportCondition>("report"), json::alternative<RequestCondition>("request"),
     json::alternative("window", &WindowCondition::window),
     json::alternative<LineageCondition>("lineage"));
-constexpr auto kKinds = std::tuple_cat(
-    kSimpleKinds,
-    std::tuple(json::alternative<StatementCondition>("statement"),
-               json::alternative("all", &AllCondition::of),
-               json::alternative("any", &AnyCondition::of), json::alternative<NotCondition>("not"),
-               json::alternative<AtLeastCondition>("at_least")));
+constexpr auto kKinds =
+    std::tuple_cat(kSimpleKinds, std::tuple(json::alternative<StatementCondition>("statement"),
+                                            json::alternative("all", &AllCondition::of),
+                                            json::alternative("any", &AnyCondition::of),
+                                            json::alternative<NotCondition>("not"),
+                                            json::alternative<AtLeastCondition>("at_least")));
 
 }  // namespace
 

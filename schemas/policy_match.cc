@@ -7,8 +7,8 @@ namespace assay {
 namespace {
 
 // Its only value: a workload that can reach any accelerator.
-constexpr auto kAny = json::by([](const Json&) -> Result<bool> { return true; },
-                               [](bool) { return Json("any"); });
+constexpr auto kAnyAccelerator =
+    json::by([](const Json&) -> Result<bool> { return true; }, [](bool) { return Json("any"); });
 
 }  // namespace
 
@@ -17,7 +17,7 @@ static auto members_of(json::As<WorkloadMatch>) {
   return std::tuple(json::if_set("namespaces", &T::namespaces), json::if_set("labels", &T::labels),
                     json::if_set("resources", &T::resources),
                     json::if_set("exclude_namespaces", &T::exclude_namespaces),
-                    json::if_set("accelerators", &T::accelerators, kAny),
+                    json::if_set("accelerators", &T::accelerators, kAnyAccelerator),
                     json::if_set("harmless_resources", &T::harmless_resources),
                     json::if_set("nodes", &T::nodes));
 }

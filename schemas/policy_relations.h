@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relations between conditions of one policy. Internal to the codec of policies (policy_document.h).
+// Relations between conditions of one policy. Internal to the codec of policies
+// (policy_document.h).
 #pragma once
 
 #include <vector>

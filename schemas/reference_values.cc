@@ -24,7 +24,9 @@ static auto members_of(json::As<ReferenceTag>) {
                     json::always("constrains", &T::constrains), json::if_set("key", &T::key),
                     json::if_set("identity", &T::identity), json::if_set("removed", &T::removed));
 }
-static ReferenceTag start(json::As<ReferenceTag>) { return {{}, {}, 0, json::unread<DocumentId>()}; }
+static ReferenceTag start(json::As<ReferenceTag>) {
+  return {{}, {}, 0, json::unread<DocumentId>()};
+}
 Json to_json(const ReferenceTag& tag) { return json::write(tag); }
 Result<ReferenceTag> reference_tag_from_json(const Json& json) {
   auto tag = json::read<ReferenceTag>(json);
@@ -51,7 +53,8 @@ static auto members_of(json::As<RemoveReferenceValues>) {
                     json::if_set("dangerous_unconstrain", &T::dangerous_unconstrain));
 }
 Json to_json(const RemoveReferenceValues& operation) { return json::write(operation); }
-Result<RemoveReferenceValues> read_json(json::As<RemoveReferenceValues> /*type*/, const Json& json) {
+Result<RemoveReferenceValues> read_json(json::As<RemoveReferenceValues> /*type*/,
+                                        const Json& json) {
   return json::read<RemoveReferenceValues>(json);
 }
 

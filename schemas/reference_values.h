@@ -85,8 +85,10 @@ struct RemoveReferenceValues {
 };
 // Members of operations of a change of trust, which trust-change.schema.json has checked.
 [[nodiscard]] Json to_json(const PutReferenceValues& operation);
-[[nodiscard]] Result<PutReferenceValues> read_json(json::As<PutReferenceValues> type, const Json& json);
+[[nodiscard]] Result<PutReferenceValues> read_json(json::As<PutReferenceValues> type,
+                                                   const Json& json);
 [[nodiscard]] Json to_json(const RemoveReferenceValues& operation);
-[[nodiscard]] Result<RemoveReferenceValues> read_json(json::As<RemoveReferenceValues> type, const Json& json);
+[[nodiscard]] Result<RemoveReferenceValues> read_json(json::As<RemoveReferenceValues> type,
+                                                      const Json& json);
 
 }  // namespace assay

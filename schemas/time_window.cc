@@ -38,8 +38,8 @@ std::string text_of(std::uint32_t minute) {
 }
 
 // "HH:MM", whose form the schema says.
-constexpr auto kMinute =
-    json::spelled(text_of, [](std::string_view text) -> Result<std::uint32_t> { return minute_of(text); });
+constexpr auto kMinute = json::spelled(
+    text_of, [](std::string_view text) -> Result<std::uint32_t> { return minute_of(text); });
 
 Result<std::array<bool, kDays.size()>> days_from(const Json& json) {
   ASSAY_ASSIGN(const auto names, json::get<std::vector<std::string>>(json));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/core/json_one_of.h"
 #include "schemas/core/sha.h"
 #include "schemas/document.h"
 #include "schemas/statement.h"
@@ -158,10 +159,11 @@ static auto members_of(json::As<TrustedKey>) {
                     json::always("purpose", &T::purpose, json::named(key_purpose_from)),
                     json::always("identity", &T::identity), json::or_default("roles", &T::roles),
                     json::always("not_before", &T::not_before),
-                    json::always("not_after", &T::not_after),
-                    json::if_set("revoked", &T::revoked));
+                    json::always("not_after", &T::not_after), json::if_set("revoked", &T::revoked));
 }
-static TrustedKey start(json::As<TrustedKey>) { return {json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}}; }
+static TrustedKey start(json::As<TrustedKey>) {
+  return {json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}};
+}
 Json to_json(const TrustedKey& key) { return json::write(key); }
 Result<TrustedKey> read_json(json::As<TrustedKey> /*type*/, const Json& json) {
   ASSAY_ASSIGN(TrustedKey key, json::read<TrustedKey>(json));
@@ -264,7 +266,9 @@ constexpr auto kOperations = std::tuple(
     json::alternative<RemoveReferenceValues>("remove_reference_values"));
 
 static auto members_of(json::As<TrustChange>) {
-  const auto read = [](const Json& json) { return json::read_one<TrustOperation>(json, kOperations); };
+  const auto read = [](const Json& json) {
+    return json::read_one<TrustOperation>(json, kOperations);
+  };
   const auto write = [](const TrustOperation& one) { return json::write_one(one, kOperations); };
   return std::tuple(json::always("sequence", &TrustChange::sequence),
                     json::always("operations", &TrustChange::operations, json::each(read, write)));

@@ -84,8 +84,9 @@ Status check_entries(const TreeParameters& parameters, const std::vector<Entry>&
 // An entry says its hash by the length of its root alone; check_parameters() compares it.
 Result<Entry> read_entry(const Json& json) {
   const auto root = json.find("root");
-  const bool longer = root != json.end() && root->is_string() &&
-                      root->get_ref<const std::string&>().size() == 2 * digest_size(HashAlgorithm::kSha384);
+  const bool longer =
+      root != json.end() && root->is_string() &&
+      root->get_ref<const std::string&>().size() == 2 * digest_size(HashAlgorithm::kSha384);
   return entry_from_json(json, longer ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256);
 }
 
@@ -143,7 +144,8 @@ Status check_memory_report(const VerificationReport& report) {
 Status check_digests(const std::vector<Digest>& digests, HashAlgorithm algorithm) {
   const bool same = std::ranges::all_of(
       digests, [algorithm](const Digest& digest) { return digest.algorithm() == algorithm; });
-  return same ? Status() : fail(ErrorCode::kInvalidDigest, "these are no digests of the artifact's hash");
+  return same ? Status()
+              : fail(ErrorCode::kInvalidDigest, "these are no digests of the artifact's hash");
 }
 
 // Digests as hex, whose length says the hash.
@@ -200,7 +202,11 @@ static auto members_of(json::As<VerificationReport>) {
       json::always("started_at", &T::started_at), json::always("finished_at", &T::finished_at));
 }
 static VerificationReport start(json::As<VerificationReport>) {
-  return {{}, {}, {}, {}, json::unread<ArtifactId>(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  return {{}, {}, {}, {}, json::unread<ArtifactId>(),
+          {}, {}, {}, {}, {},
+          {}, {}, {}, {}, {},
+          {}, {}, {}, {}, {},
+          {}, {}, {}};
 }
 static Status together(const VerificationReport& report) {
   ASSAY_TRY(check_instance(report.instance, report.scope));
@@ -244,8 +250,7 @@ static auto members_of(json::As<ReportAnswer>) {
   return std::tuple(json::always("state", &T::state, json::named(state_from)),
                     json::if_set("entries", &T::entries, json::ascending()),
                     json::if_set("span", &T::span, json::checked(check_span)),
-                    json::if_set("spans", &T::spans),
-                    json::if_set("challenge", &T::challenge));
+                    json::if_set("spans", &T::spans), json::if_set("challenge", &T::challenge));
 }
 static Status together(const ReportAnswer& answer) {
   return !answer.challenge || answer.challenge->purpose == ChallengePurpose::kSpot
@@ -265,9 +270,9 @@ static auto members_of(json::As<OutlineSubmission::Item>) {
 }
 static auto members_of(json::As<OutlineSubmission>) {
   using T = OutlineSubmission;
-  return std::tuple(json::always("span", &T::span, json::checked(check_span)),
-                    json::always("entries", &T::entries,
-                                 json::ascending(std::less<>(), &T::Item::entry)));
+  return std::tuple(
+      json::always("span", &T::span, json::checked(check_span)),
+      json::always("entries", &T::entries, json::ascending(std::less<>(), &T::Item::entry)));
 }
 Json to_json(const OutlineSubmission& submission) { return json::write(submission); }
 Result<OutlineSubmission> parse_outline_submission(ByteView body, HashAlgorithm algorithm) {

@@ -27,7 +27,9 @@ static auto members_of(json::As<Withdrawn>) {
                     json::always("at", &T::at), json::always("by", &T::by),
                     json::always("by_operators", &T::by_operators));
 }
-static Withdrawn start(json::As<Withdrawn>) { return {json::unread<StatementId>(), {}, {}, {}, {}, {}, {}}; }
+static Withdrawn start(json::As<Withdrawn>) {
+  return {json::unread<StatementId>(), {}, {}, {}, {}, {}, {}};
+}
 Json to_json(const Withdrawn& withdrawn) { return json::write(withdrawn); }
 Result<Withdrawn> read_json(json::As<Withdrawn> /*type*/, const Json& json) {
   return json::read<Withdrawn>(json);

@@ -65,8 +65,8 @@ class Examined {
       json["error_now"] = fact_.error_now;
     }
     if (!fact_.matched.empty()) {
-    json["reference_values"] = fact_.matched;
-  }
+      json["reference_values"] = fact_.matched;
+    }
     for (const Reason code : failed_) {
       json["failed"].push_back(info(code).code);
     }

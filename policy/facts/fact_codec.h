@@ -15,7 +15,8 @@ namespace assay::policy {
 [[nodiscard]] Result<StatementFact> read_json(json::As<StatementFact> type, const Json& json);
 
 // A list whose order says nothing, so that one order is written.
-inline constexpr auto kSorted = json::sorted_by([](const Json& item) -> const Json& { return item; });
+inline constexpr auto kSorted =
+    json::sorted_by([](const Json& item) -> const Json& { return item; });
 
 // What matched is named, or the member is absent.
 inline constexpr auto kMatched = json::checked([](const MatchedReferences& matched) {

@@ -20,12 +20,11 @@ constexpr auto kByClaim =
     json::sorted_by([](const Json& one) -> const Json& { return one["claim"]; });
 constexpr auto kByInstance =
     json::sorted_by([](const Json& one) -> const Json& { return one["instance"]; });
-constexpr auto kByScopeAndTime = json::sorted_by([](const Json& one) {
-  return Json::array({one["scope"], one["reported_at"], one["job"]});
-});
-constexpr auto kLineage = json::by(
-    lineage_from_json,
-    [](const std::shared_ptr<const Lineage>& lineage) { return to_json(*lineage); });
+constexpr auto kByScopeAndTime = json::sorted_by(
+    [](const Json& one) { return Json::array({one["scope"], one["reported_at"], one["job"]}); });
+constexpr auto kLineage =
+    json::by(lineage_from_json,
+             [](const std::shared_ptr<const Lineage>& lineage) { return to_json(*lineage); });
 
 // A flag that the document has the other way round.
 constexpr auto kInverse = json::by(
@@ -43,10 +42,10 @@ auto of_key() {
   return std::tuple(json::always("key", &T::id),
                     json::always("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
                     json::always("purpose", &T::purpose, json::named(key_purpose_from)),
-                    json::always("identity", &T::identity), json::always("roles", &T::roles, kByRole),
+                    json::always("identity", &T::identity),
+                    json::always("roles", &T::roles, kByRole),
                     json::always("not_before", &T::not_before),
-                    json::always("not_after", &T::not_after),
-                    json::if_set("revoked", &T::revoked));
+                    json::always("not_after", &T::not_after), json::if_set("revoked", &T::revoked));
 }
 
 // What manifests and other statements share.
@@ -94,11 +93,10 @@ Result<StatementFact> read_json(json::As<StatementFact> /*type*/, const Json& js
 
 static auto members_of(json::As<ManifestFact>) {
   using T = ManifestFact;
-  return std::tuple(
-      json::among(&T::statement, of_statement()), json::always("name", &T::name),
-      json::always("parameters", &T::parameters, json::by(tree_parameters_from_json)),
-      json::always("locations", &T::locations, kSorted),
-      json::always("objects", &T::objects, json::named(parse_objects)));
+  return std::tuple(json::among(&T::statement, of_statement()), json::always("name", &T::name),
+                    json::always("parameters", &T::parameters, json::by(tree_parameters_from_json)),
+                    json::always("locations", &T::locations, kSorted),
+                    json::always("objects", &T::objects, json::named(parse_objects)));
 }
 static ManifestFact start(json::As<ManifestFact>) {
   ManifestFact manifest{no_statement(), {}, {}, {}};
@@ -140,14 +138,16 @@ static auto members_of(json::As<NodeFact>) {
 static auto members_of(json::As<ReportFact>) {
   using T = ReportFact;
   const auto of_instance = [](const T& report) { return !report.instance.empty(); };
-  const auto of_pod = [](const T& report) { return report.instance.empty() && !report.pod.empty(); };
+  const auto of_pod = [](const T& report) {
+    return report.instance.empty() && !report.pod.empty();
+  };
   return std::tuple(
       json::always("job", &T::job), json::always("scope", &T::scope),
       json::always("location", &T::location), json::if_set("volume", &T::volume),
-      json::group("pod", of_pod, std::tuple(json::always("uid", &T::pod),
-                                            json::always("volume", &T::pod_volume))),
-      json::group("instance", of_instance, std::tuple(json::always("pod", &T::pod),
-                                                      json::always("name", &T::instance))),
+      json::group("pod", of_pod,
+                  std::tuple(json::always("uid", &T::pod), json::always("volume", &T::pod_volume))),
+      json::group("instance", of_instance,
+                  std::tuple(json::always("pod", &T::pod), json::always("name", &T::instance))),
       json::if_set("memory", &T::memory), json::always("result", &T::result),
       json::if_set("differing", &T::differing), json::always("reported_at", &T::reported_at),
       json::always("read_since", &T::read_since),

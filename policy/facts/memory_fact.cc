@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parts of the facts document about memory.
 #include "policy/memory_fact.h"
 
 #include "schemas/core/json_object.h"

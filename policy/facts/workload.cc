@@ -30,15 +30,15 @@ std::string_view name(VolumeKind kind) { return kKinds.at(static_cast<std::size_
 
 static auto members_of(json::As<Mount>) {
   using T = Mount;
-  return std::tuple(
-      json::always("container", &T::container), json::always("path", &T::path),
-      json::always("volume", &T::volume), json::always("source", &T::source),
-      json::always("location", &T::location),
-      json::always("kind", &T::kind, json::named(volume_kind_from)),
-      json::always("read_only", &T::read_only),
-      json::always("read_only_below", &T::read_only_below), json::always("device", &T::device),
-      json::unless_default("part", &T::part, json::by(part_from)),
-      json::if_set("volume_location", &T::volume_location));
+  return std::tuple(json::always("container", &T::container), json::always("path", &T::path),
+                    json::always("volume", &T::volume), json::always("source", &T::source),
+                    json::always("location", &T::location),
+                    json::always("kind", &T::kind, json::named(volume_kind_from)),
+                    json::always("read_only", &T::read_only),
+                    json::always("read_only_below", &T::read_only_below),
+                    json::always("device", &T::device),
+                    json::unless_default("part", &T::part, json::by(part_from)),
+                    json::if_set("volume_location", &T::volume_location));
 }
 static Status together(const Mount& mount) {
   return mount.read_only || !mount.read_only_below
@@ -64,13 +64,13 @@ static auto members_of(json::As<Requester>) {
 static auto members_of(json::As<Workload>) {
   using T = Workload;
   const auto is_pod = [](const T& workload) { return workload.pod; };
-  return std::tuple(
-      json::always("namespace", &T::name_space), json::always("labels", &T::labels),
-      json::always("resources", &T::resources), json::if_set("node", &T::node),
-      json::if_set("accelerators", &T::accelerators),
-      json::group("pod", is_pod, std::tuple(json::always("mounts", &T::mounts),
-                                            json::always("images", &T::images))),
-      json::if_set("requester", &T::requester));
+  return std::tuple(json::always("namespace", &T::name_space), json::always("labels", &T::labels),
+                    json::always("resources", &T::resources), json::if_set("node", &T::node),
+                    json::if_set("accelerators", &T::accelerators),
+                    json::group("pod", is_pod,
+                                std::tuple(json::always("mounts", &T::mounts),
+                                           json::always("images", &T::images))),
+                    json::if_set("requester", &T::requester));
 }
 Json to_json(const Workload& workload) { return json::write(workload); }
 Result<Workload> workload_from_json(const Json& json) {

@@ -29,11 +29,10 @@ static auto members_of(json::As<LineageInput>) {
 
 static auto members_of(json::As<LineageStatement>) {
   using T = LineageStatement;
-  return std::tuple(
-      json::always("fact", &T::fact), json::if_set("manifest", &T::manifest),
-      json::always("subjects", &T::subjects, json::checked(check_subjects)),
-      json::if_set("inputs", &T::inputs), json::if_set("unread", &T::unread),
-      json::if_set("licence", &T::licence), json::if_set("together", &T::together));
+  return std::tuple(json::always("fact", &T::fact), json::if_set("manifest", &T::manifest),
+                    json::always("subjects", &T::subjects, json::checked(check_subjects)),
+                    json::if_set("inputs", &T::inputs), json::if_set("unread", &T::unread),
+                    json::if_set("licence", &T::licence), json::if_set("together", &T::together));
 }
 static LineageStatement start(json::As<LineageStatement>) {
   return {{json::unread<StatementId>(), {}, {}, nullptr, {}, {}, {}}, false, {}, {}};

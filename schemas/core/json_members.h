@@ -7,7 +7,8 @@
 //                       json::always("volume", &JobPod::volume, json::checked(check_volume_name)));
 //   }
 //   Json to_json(const JobPod& pod) { return json::write(pod); }
-//   Result<JobPod> read_json(json::As<JobPod>, const Json& json) { return json::read<JobPod>(json); }
+//   Result<JobPod> read_json(json::As<JobPod>, const Json& json) { return json::read<JobPod>(json);
+//   }
 #pragma once
 
 #include <algorithm>
@@ -155,37 +156,37 @@ template <typename Key>
 // When an object has the member.
 enum class There : std::uint8_t {
   kAlways,
-  kIfSet,      // unless the value is that of M()
-  kOrNull,     // always; null stands for the value of M()
-  kOrDefault,  // always; when it is absent, the value is left as T() has it
+  kIfSet,          // unless the value is that of M()
+  kOrNull,         // always; null stands for the value of M()
+  kOrDefault,      // always; when it is absent, the value is left as T() has it
   kUnlessDefault,  // unless the value is that of T()
 };
 
 template <There kThere, typename C, typename M, typename How>
 struct Member {
   std::string_view name;
-  M C::*at;
+  M C::* at;
   How how;
 };
 template <typename C, typename M, typename How = Plain>
-[[nodiscard]] constexpr auto always(std::string_view name, M C::*at, How how = {}) {
+[[nodiscard]] constexpr auto always(std::string_view name, M C::* at, How how = {}) {
   return Member<There::kAlways, C, M, How>{name, at, how};
 }
 template <typename C, typename M, typename How = Plain>
-[[nodiscard]] constexpr auto if_set(std::string_view name, M C::*at, How how = {}) {
+[[nodiscard]] constexpr auto if_set(std::string_view name, M C::* at, How how = {}) {
   return Member<There::kIfSet, C, M, How>{name, at, how};
 }
 template <typename C, typename M, typename How = Plain>
-[[nodiscard]] constexpr auto or_null(std::string_view name, M C::*at, How how = {}) {
+[[nodiscard]] constexpr auto or_null(std::string_view name, M C::* at, How how = {}) {
   return Member<There::kOrNull, C, M, How>{name, at, how};
 }
 template <typename C, typename M, typename How = Plain>
-[[nodiscard]] constexpr auto or_default(std::string_view name, M C::*at, How how = {}) {
+[[nodiscard]] constexpr auto or_default(std::string_view name, M C::* at, How how = {}) {
   return Member<There::kOrDefault, C, M, How>{name, at, how};
 }
 
 template <typename C, typename M, typename How = Plain>
-[[nodiscard]] constexpr auto unless_default(std::string_view name, M C::*at, How how = {}) {
+[[nodiscard]] constexpr auto unless_default(std::string_view name, M C::* at, How how = {}) {
   return Member<There::kUnlessDefault, C, M, How>{name, at, how};
 }
 
@@ -203,11 +204,11 @@ template <typename V>
 // Members of a part of C, which stand among those of C.
 template <typename C, typename M, typename List>
 struct Among {
-  M C::*at;
+  M C::* at;
   List list;
 };
 template <typename C, typename M, typename List>
-[[nodiscard]] constexpr auto among(M C::*at, List list) {
+[[nodiscard]] constexpr auto among(M C::* at, List list) {
   return Among<C, M, List>{at, list};
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes and reads an object of JSON by the list of its members (schemas/core/json_members.h).
 // Reading is strict: each member is there unless the list says otherwise, has its type, and there
-// is no other. `where` of an error is the RFC 6901 pointer of the member. Beside its list, a type may
-// have Status together(const T&), which says what members must be together, and, when it has no
+// is no other. `where` of an error is the RFC 6901 pointer of the member. Beside its list, a type
+// may have Status together(const T&), which says what members must be together, and, when it has no
 // default constructor, T start(json::As<T>), from which reading begins.
 #pragma once
 
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "schemas/core/json_members.h"
@@ -94,7 +93,6 @@ Json write(const T& value) {
 
 // --- reading
 
-[[nodiscard]] std::unexpected<Error> none_of_them();
 [[nodiscard]] std::unexpected<Error> missing(std::string_view member);
 // Errors: unknown-member unless `known` has each member of the object.
 [[nodiscard]] Status check_known(const Json& json, const std::vector<std::string_view>& known);
@@ -197,66 +195,6 @@ Result<T> read(const Json& json) {
     ASSAY_TRY(together(value));
   }
   return value;
-}
-
-// --- one of several: an object with one member, whose name says which type of a std::variant its value has
-
-// `at` is the only member of T when the value in JSON is that member, else null.
-template <typename T, typename M = T>
-struct Alternative {
-  std::string_view name;
-  M T::*at;
-};
-template <typename T, typename M>
-[[nodiscard]] constexpr Alternative<T, M> alternative(std::string_view name, M T::*at) {
-  return {name, at};
-}
-template <typename T>
-[[nodiscard]] constexpr Alternative<T> alternative(std::string_view name) {
-  return {name, nullptr};
-}
-
-template <typename Variant, typename... Entry>
-[[nodiscard]] Json write_one(const Variant& value, const std::tuple<Entry...>& all) {
-  Json json;
-  const auto try_one = [&]<typename T, typename M>(const Alternative<T, M>& one) {
-    if (const T* held = std::get_if<T>(&value)) {
-      if constexpr (std::same_as<T, M>) {
-        json[one.name] = put(*held);
-      } else {
-        json[one.name] = put(held->*(one.at));
-      }
-    }
-  };
-  std::apply([&](const auto&... one) { (try_one(one), ...); }, all);
-  return json;
-}
-
-// Returns whether the object has one of these members.
-template <typename... Entry>
-[[nodiscard]] bool is_one(const Json& json, const std::tuple<Entry...>& all) {
-  return std::apply([&](const auto&... one) { return (json.contains(one.name) || ...); }, all);
-}
-
-template <typename Variant, typename... Entry>
-[[nodiscard]] Result<Variant> read_one(const Json& json, const std::tuple<Entry...>& all) {
-  ASSAY_TRY(check_object(json));
-  Result<Variant> found = none_of_them();
-  const auto try_one = [&]<typename T, typename M>(const Alternative<T, M>& one) {
-    const auto member = json.find(one.name);
-    if (member == json.end()) {
-      return false;
-    }
-    auto value = get<M>(*member);
-    if (value) {
-      found = T{*std::move(value)};
-    } else {
-      found = below(one.name, std::move(value).error());
-    }
-    return true;
-  };
-  std::apply([&](const auto&... one) { static_cast<void>((try_one(one) || ...)); }, all);
-  return found;
 }
 
 }  // namespace assay::json

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schemas/core/json_object.h"
+#include "schemas/core/json_one_of.h"
 
 namespace assay::json {
 namespace {
@@ -30,8 +31,8 @@ Result<bool> flag(const Json& json) {
 }
 
 Result<std::uint64_t> number(const Json& json, std::uint64_t most) {
-  const bool usable = json.is_number_unsigned() ||
-                      (json.is_number_integer() && json.get<std::int64_t>() >= 0);
+  const bool usable =
+      json.is_number_unsigned() || (json.is_number_integer() && json.get<std::int64_t>() >= 0);
   if (!usable || json.get<std::uint64_t>() > most) {
     return violation("this must be a number from 0");
   }

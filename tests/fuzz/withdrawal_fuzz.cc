@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Withdrawals, as they are signed and as they are recorded: what is read is written, and reads back
 // as the same.
-#include "schemas/core/json_values.h"
 #include "schemas/withdrawal.h"
 
+#include "schemas/core/json_values.h"
 #include "tests/fuzz/round_trip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Release statements, withdrawals, and the names of a policy.
-#include "schemas/core/json_values.h"
 #include "schemas/release.h"
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_values.h"
 #include "schemas/policy_document.h"
 #include "schemas/trust.h"
 #include "schemas/withdrawal.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage evidence and demands on it: reading, writing, and what is refused.
-#include "schemas/core/json_values.h"
 #include "schemas/stage_evidence.h"
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
 #include "schemas/policy_document.h"
 #include "tests/schemas/node_samples.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "schemas/claim.h"
-#include "schemas/heartbeat.h"
 #include "schemas/core/json_values.h"
+#include "schemas/heartbeat.h"
 #include "schemas/members.h"
 #include "schemas/memory_facts.h"
 #include "server/service/if_found.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Demands on what a machine started: one start that is as asked, and one thing wrong with it in
 // each case, on nodes and on evidence of stages.
-#include "schemas/core/json_values.h"
 #include "policy/conditions/boot.h"
 
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "policy/evaluate.h"
 #include "policy/lint.h"
+#include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
 #include "tests/policy/fixture.h"
 

@@ -2,8 +2,8 @@
 // Conditions about who asked and when, and the time until which a verdict holds.
 #include <gtest/gtest.h>
 
-#include "schemas/core/json_values.h"
 #include "policy/as_read.h"
+#include "schemas/core/json_values.h"
 #include "tests/policy/fixture.h"
 
 namespace assay::policy::test {

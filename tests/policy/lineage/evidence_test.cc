@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "schemas/core/json_values.h"
 #include "policy/lineage_condition.h"
 #include "policy/lint.h"
+#include "schemas/core/json_values.h"
 #include "tests/policy/lineage/lineage_fixture.h"
 
 namespace assay::policy::test {
