@@ -28,10 +28,12 @@ Result<Colour> colour_from(std::string_view text) {
 struct Part {
   std::string id;
   std::uint32_t size = 0;
+  bool whole = true;
   bool operator==(const Part&) const = default;
 };
 auto members_of(json::As<Part> /*type*/) {
-  return std::tuple(json::always("id", &Part::id), json::if_set("size", &Part::size));
+  return std::tuple(json::always("id", &Part::id), json::if_set("size", &Part::size),
+                    json::unless_default("whole", &Part::whole));
 }
 
 struct Place {
@@ -45,7 +47,6 @@ struct Thing {
   std::vector<Part> parts;
   std::optional<std::string> owner;
   std::optional<std::uint64_t> weight;
-  bool sold = true;
   std::map<std::string, std::vector<std::string>> tags;
   Place place;
   std::string maker;
@@ -60,18 +61,18 @@ auto members_of(json::As<Thing> /*type*/) {
       json::always("colour", &T::colour, json::named(colour_from)),
       json::always("parts", &T::parts, json::ascending(std::less<>(), &Part::id)),
       json::if_set("owner", &T::owner), json::or_null("weight", &T::weight),
-      json::unless_default("sold", &T::sold), json::if_set("tags", &T::tags),
+      json::if_set("tags", &T::tags),
       json::among(&T::place, std::tuple(json::always("street", &Place::street))),
       json::group("made", made,
                   std::tuple(json::always("by", &T::maker), json::if_set("as", &T::model))));
 }
 Thing start(json::As<Thing> /*type*/) {
-  return {json::unread<DocumentId>(), {}, {}, {}, {}, true, {}, {}, {}, {}};
+  return {json::unread<DocumentId>(), {}, {}, {}, {}, {}, {}, {}, {}};
 }
 Status together(const Thing& thing) {
-  return thing.sold || !thing.owner
+  return thing.owner || !thing.weight
              ? Status()
-             : fail(ErrorCode::kSchemaViolation, "who owns it bought it", "/sold");
+             : fail(ErrorCode::kSchemaViolation, "what nobody owns is not weighed", "/weight");
 }
 
 const std::string kDocument = "sha256:" + std::string(64, 'a');
@@ -80,7 +81,7 @@ Json full() {
   return Json{{"format", "thing-v1"},
               {"document", kDocument},
               {"colour", "blue"},
-              {"parts", {{{"id", "a"}, {"size", 3}}, {{"id", "b"}}}},
+              {"parts", {{{"id", "a"}, {"size", 3}}, {{"id", "b"}, {"whole", false}}}},
               {"owner", "me"},
               {"weight", 7},
               {"tags", {{"x", {"y", "z"}}}},
@@ -124,7 +125,6 @@ TEST(JsonMembers, EachChange_IsRefusedAtItsPlace) {
       {"/made/by", 1, "schema-violation", "/made/by"},
       {"/made/more", 1, "unknown-member", "/made/more"},
       {"/made", Json::array(), "schema-violation", "/made"},
-      {"/sold", false, "schema-violation", "/sold"},
       {"/more", 1, "unknown-member", "/more"},
   };
   for (const Case& one : cases) {
@@ -145,6 +145,9 @@ TEST(JsonMembers, OfWhatIsAlwaysThere_NothingMayBeMissing) {
     EXPECT_EQ(where_of(thing), "/" + std::string(member));
   }
   Json json = full();
+  json.erase("owner");
+  EXPECT_EQ(where_of(json::read<Thing>(json)), "/weight");
+  json = full();
   json["made"].erase("by");
   EXPECT_EQ(where_of(json::read<Thing>(json)), "/made/by");
   EXPECT_EQ(code_of(json::read<Thing>(Json::array())), "schema-violation");
