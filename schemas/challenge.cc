@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schemas/core/names.h"
 #include "schemas/document.h"
 
 namespace assay {
@@ -12,11 +13,10 @@ namespace {
 constexpr JsonLimits kRequestLimits{64U << 10};
 constexpr std::size_t kMaxNodeName = 253;
 
-constexpr std::array<std::pair<ChallengePurpose, std::string_view>, 4> kPurposes = {
-    {{ChallengePurpose::kEnrol, "enrol"},
-     {ChallengePurpose::kReport, "report"},
-     {ChallengePurpose::kSpot, "spot"},
-     {ChallengePurpose::kStatement, "statement"}}};
+constexpr Names<ChallengePurpose, 4> kPurposes = {{{{ChallengePurpose::kEnrol, "enrol"},
+                                                    {ChallengePurpose::kReport, "report"},
+                                                    {ChallengePurpose::kSpot, "spot"},
+                                                    {ChallengePurpose::kStatement, "statement"}}}};
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -40,22 +40,10 @@ Result<Nonce> parse_nonce(std::string_view text) {
   return nonce;
 }
 
-std::string_view name(ChallengePurpose purpose) {
-  for (const auto& [value, known] : kPurposes) {
-    if (value == purpose) {
-      return known;
-    }
-  }
-  return "unknown";
-}
+std::string_view name(ChallengePurpose purpose) { return kPurposes.of(purpose); }
 
 Result<ChallengePurpose> challenge_purpose_from(std::string_view name) {
-  for (const auto& [value, known] : kPurposes) {
-    if (known == name) {
-      return value;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "a nonce is for enrol, report, spot or statement");
+  return kPurposes.parse(name, "a nonce is for enrol, report, spot or statement");
 }
 
 Status check_node_name(std::string_view name) {

@@ -3,29 +3,23 @@
 #include "schemas/evidence_demands.h"
 
 #include "schemas/core/json_object.h"
+#include "schemas/core/names.h"
 
 namespace assay {
 
-std::string_view name(AppraisedWhen when) {
-  switch (when) {
-    case AppraisedWhen::kThen:
-      return "then";
-    case AppraisedWhen::kNow:
-      return "now";
-    case AppraisedWhen::kBoth:
-      break;
-  }
-  return "both";
+namespace {
+
+constexpr Names<AppraisedWhen, 3> kWhen = {{{{AppraisedWhen::kBoth, "both"},
+                                             {AppraisedWhen::kThen, "then"},
+                                             {AppraisedWhen::kNow, "now"}}}};
+
+Result<AppraisedWhen> appraised_when_from(std::string_view text) {
+  return kWhen.parse(text, "evidence is appraised then, now or both", ErrorCode::kSchemaViolation);
 }
 
-static Result<AppraisedWhen> appraised_when_from(std::string_view text) {
-  for (const auto when : {AppraisedWhen::kBoth, AppraisedWhen::kThen, AppraisedWhen::kNow}) {
-    if (name(when) == text) {
-      return when;
-    }
-  }
-  return fail(ErrorCode::kSchemaViolation, "evidence is appraised then, now or both");
-}
+}  // namespace
+
+std::string_view name(AppraisedWhen when) { return kWhen.of(when); }
 
 static auto members_of(json::As<EvidenceDemands>) {
   using T = EvidenceDemands;

@@ -2,9 +2,7 @@
 // Heartbeats: shape by heartbeat and heartbeat-answer.schema.json.
 #include "schemas/heartbeat.h"
 
-#include <algorithm>
-#include <array>
-
+#include "schemas/core/names.h"
 #include "schemas/document.h"
 
 namespace assay {
@@ -12,11 +10,14 @@ namespace {
 
 constexpr JsonLimits kBeatLimits{1U << 20};
 
-constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
-                                InstanceState::kViolated, InstanceState::kUnknown,
-                                InstanceState::kEnded};
-
-constexpr std::array kChecks = {WatchCheck::kTags, WatchCheck::kSha256, WatchCheck::kRandom};
+constexpr Names<InstanceState, 5> kStates = {{{{InstanceState::kPending, "pending"},
+                                               {InstanceState::kVerified, "verified"},
+                                               {InstanceState::kViolated, "violated"},
+                                               {InstanceState::kUnknown, "unknown"},
+                                               {InstanceState::kEnded, "ended"}}}};
+constexpr Names<WatchCheck, 3> kChecks = {{{{WatchCheck::kTags, "tags"},
+                                            {WatchCheck::kSha256, "sha256"},
+                                            {WatchCheck::kRandom, "random"}}}};
 constexpr std::uint64_t kAll = 100;  // percent
 
 std::unexpected<Error> violation(std::string detail, std::string where) {
@@ -29,51 +30,16 @@ bool before(const InstanceBeat& left, const InstanceBeat& right) {
 
 }  // namespace
 
-std::string_view name(InstanceState state) {
-  switch (state) {
-    case InstanceState::kPending:
-      return "pending";
-    case InstanceState::kVerified:
-      return "verified";
-    case InstanceState::kViolated:
-      return "violated";
-    case InstanceState::kEnded:
-      return "ended";
-    case InstanceState::kUnknown:
-      break;
-  }
-  return "unknown";
-}
+std::string_view name(InstanceState state) { return kStates.of(state); }
 
 Result<InstanceState> instance_state_from(std::string_view text) {
-  const auto* const found =
-      std::ranges::find(kStates, text, [](InstanceState state) { return name(state); });
-  if (found == kStates.end()) {
-    return fail(ErrorCode::kInvalidParameter,
-                "an instance is pending, verified, violated, unknown or ended");
-  }
-  return *found;
+  return kStates.parse(text, "an instance is pending, verified, violated, unknown or ended");
 }
 
-std::string_view name(WatchCheck check) {
-  switch (check) {
-    case WatchCheck::kTags:
-      return "tags";
-    case WatchCheck::kSha256:
-      return "sha256";
-    case WatchCheck::kRandom:
-      break;
-  }
-  return "random";
-}
+std::string_view name(WatchCheck check) { return kChecks.of(check); }
 
 Result<WatchCheck> watch_check_from(std::string_view text) {
-  const auto* const found =
-      std::ranges::find(kChecks, text, [](WatchCheck check) { return name(check); });
-  if (found == kChecks.end()) {
-    return fail(ErrorCode::kInvalidParameter, "a check is tags, sha256 or random");
-  }
-  return *found;
+  return kChecks.parse(text, "a check is tags, sha256 or random");
 }
 
 static auto members_of(json::As<WatchedBy>) {

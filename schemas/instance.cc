@@ -9,13 +9,21 @@
 #include <utility>
 
 #include "schemas/core/dtype.h"
+#include "schemas/core/names.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
 namespace assay {
 namespace {
 
-constexpr std::array kPieceKinds = {PieceKind::kDevice, PieceKind::kHost, PieceKind::kStaged};
+constexpr Names<PieceKind, 3> kPieceKinds = {
+    {{{PieceKind::kDevice, "device"}, {PieceKind::kHost, "host"}, {PieceKind::kStaged, "staged"}}}};
+constexpr Names<InstanceFinding::Kind, 5> kFindingKinds = {
+    {{{InstanceFinding::Kind::kMissing, "missing"},
+      {InstanceFinding::Kind::kExtra, "extra"},
+      {InstanceFinding::Kind::kMismatch, "mismatch"},
+      {InstanceFinding::Kind::kChanged, "changed"},
+      {InstanceFinding::Kind::kError, "error"}}}};
 constexpr std::uint64_t kMaxBytes = kMaxSafeInteger;
 // Whoever reads them maps each: a process has 65,530 mappings unless vm.max_map_count says more.
 constexpr std::size_t kMaxHostPieces = 4096;
@@ -33,9 +41,9 @@ std::vector<InstancePiece> read_pieces(const Json& list) {
   pieces.reserve(list.size());
   for (const Json& item : list) {
     const std::string kind = members::text(item, "kind");
-    const auto* const found = std::ranges::find_if(
-        kPieceKinds, [&kind](PieceKind candidate) { return name(candidate) == kind; });
-    pieces.push_back({members::number(item, "size"), *found, members::text(item, "cause")});
+    const auto* const found =
+        std::ranges::find(kPieceKinds.rows, kind, [](const auto& row) { return row.second; });
+    pieces.push_back({members::number(item, "size"), found->first, members::text(item, "cause")});
   }
   return pieces;
 }
@@ -176,33 +184,9 @@ Status check_parts(const InstanceRegistration& registration) {
 
 }  // namespace
 
-std::string_view name(PieceKind kind) {
-  switch (kind) {
-    case PieceKind::kDevice:
-      return "device";
-    case PieceKind::kHost:
-      return "host";
-    case PieceKind::kStaged:
-      return "staged";
-  }
-  return "";
-}
+std::string_view name(PieceKind kind) { return kPieceKinds.of(kind); }
 
-std::string_view name(InstanceFinding::Kind kind) {
-  switch (kind) {
-    case InstanceFinding::Kind::kMissing:
-      return "missing";
-    case InstanceFinding::Kind::kExtra:
-      return "extra";
-    case InstanceFinding::Kind::kMismatch:
-      return "mismatch";
-    case InstanceFinding::Kind::kChanged:
-      return "changed";
-    case InstanceFinding::Kind::kError:
-      return "error";
-  }
-  return "";
-}
+std::string_view name(InstanceFinding::Kind kind) { return kFindingKinds.of(kind); }
 
 Json to_json(const InstanceRegistration& registration) {
   Json pieces = Json::array();

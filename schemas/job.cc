@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/core/artifact.h"
+#include "schemas/core/names.h"
 #include "schemas/document.h"
 #include "schemas/location.h"
 
@@ -12,6 +13,8 @@ namespace assay {
 namespace {
 
 constexpr JsonLimits kJobLimits{2U << 20};
+constexpr Names<JobScope, 2> kScopes = {
+    {{{JobScope::kFiles, "files"}, {JobScope::kDeviceMemory, "device-memory"}}}};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -68,17 +71,10 @@ Status check_uid_if_any(const std::string& uid) {
 
 }  // namespace
 
-std::string_view name(JobScope scope) {
-  return scope == JobScope::kFiles ? "files" : "device-memory";
-}
+std::string_view name(JobScope scope) { return kScopes.of(scope); }
 
 Result<JobScope> job_scope_from(std::string_view name) {
-  for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
-    if (assay::name(scope) == name) {
-      return scope;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "a scope is files or device-memory");
+  return kScopes.parse(name, "a scope is files or device-memory");
 }
 
 Status check_pod_uid(std::string_view uid) {

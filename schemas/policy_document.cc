@@ -4,12 +4,12 @@
 #include "schemas/policy_document.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "schemas/core/json_one_of.h"
+#include "schemas/core/names.h"
 #include "schemas/document.h"
 #include "schemas/members.h"
 #include "schemas/policy_relations.h"
@@ -25,42 +25,20 @@ constexpr std::size_t kMaxPatterns = 1024;
 constexpr std::size_t kMaxPolicyMemory = 4U << 20;
 constexpr JsonLimits kPolicyLimits{.max_bytes = 1U << 20, .max_memory = kMaxPolicyMemory};
 
-template <typename E, std::size_t N>
-using Names = std::array<std::pair<E, std::string_view>, N>;
-
-constexpr Names<PolicyMode, 3> kModes = {{{PolicyMode::kEnforce, "enforce"},
-                                          {PolicyMode::kWarn, "warn"},
-                                          {PolicyMode::kShadow, "shadow"}}};
-constexpr Names<DecisionPoint, 3> kPoints = {{{DecisionPoint::kCreate, "create"},
-                                              {DecisionPoint::kBind, "bind"},
-                                              {DecisionPoint::kServe, "serve"}}};
+constexpr Names<PolicyMode, 3> kModes = {{{{PolicyMode::kEnforce, "enforce"},
+                                           {PolicyMode::kWarn, "warn"},
+                                           {PolicyMode::kShadow, "shadow"}}}};
+constexpr Names<DecisionPoint, 3> kPoints = {{{{DecisionPoint::kCreate, "create"},
+                                               {DecisionPoint::kBind, "bind"},
+                                               {DecisionPoint::kServe, "serve"}}}};
 constexpr Names<MountRule, 2> kMountRules = {
-    {{MountRule::kExact, "exact"}, {MountRule::kWithin, "within"}}};
+    {{{MountRule::kExact, "exact"}, {MountRule::kWithin, "within"}}}};
 constexpr Names<Quantifier, 3> kQuantifiers = {
-    {{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}};
-template <typename E, std::size_t N>
-std::string_view name_in(const Names<E, N>& names, E wanted) {
-  for (const auto& [value, text] : names) {
-    if (value == wanted) {
-      return text;
-    }
-  }
-  return "unknown";
-}
-
-template <typename E, std::size_t N>
-Result<E> value_in(const Names<E, N>& names, std::string_view text, const char* what) {
-  for (const auto& [value, known] : names) {
-    if (known == text) {
-      return value;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, std::string("there is no such ") + what);
-}
+    {{{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}}};
 
 template <auto& kNames>
 constexpr auto enumeration(const char* what) {
-  return json::named([what](std::string_view text) { return value_in(kNames, text, what); });
+  return json::named([what](std::string_view text) { return kNames.parse(text, what); });
 }
 
 std::unexpected<Error> invalid(std::string why, std::string where) {
@@ -134,13 +112,13 @@ Status check_ignored(const std::vector<std::string>& patterns) {
 
 }  // namespace
 
-std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
-std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
-std::string_view name(MountRule rule) { return name_in(kMountRules, rule); }
-std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
+std::string_view name(PolicyMode mode) { return kModes.of(mode); }
+std::string_view name(DecisionPoint point) { return kPoints.of(point); }
+std::string_view name(MountRule rule) { return kMountRules.of(rule); }
+std::string_view name(Quantifier quantifier) { return kQuantifiers.of(quantifier); }
 
 Result<DecisionPoint> decision_point_from(std::string_view name) {
-  return value_in(kPoints, name, "decision point: use create, bind or serve");
+  return kPoints.parse(name, "there is no such decision point: use create, bind or serve");
 }
 
 // --- lists of members
@@ -240,7 +218,8 @@ auto of_statement() {
   return std::tuple(
       json::always("predicate_type", &T::predicate_type), json::if_set("stage", &T::stage),
       json::or_default("signers", &T::signers),
-      json::or_default("quantifier", &T::quantifier, enumeration<kQuantifiers>("quantifier")),
+      json::or_default("quantifier", &T::quantifier,
+                       enumeration<kQuantifiers>("there is no such quantifier")),
       json::if_set("max_age_seconds", &T::max_age_seconds),
       json::group("considered", some, std::tuple(json::always("identities", &T::considered))),
       json::if_set("evidence", &T::evidence));
@@ -252,10 +231,12 @@ auto of_policy() {
   return std::tuple(
       json::always("name", &T::name), json::always("version", &T::version),
       json::if_set("description", &T::description),
-      json::always("mode", &T::mode, enumeration<kModes>("mode")), json::always("match", &T::match),
+      json::always("mode", &T::mode, enumeration<kModes>("there is no such mode")),
+      json::always("match", &T::match),
       json::if_set("node_affinity", &T::node_affinity, json::checked(check_affinity)),
       json::if_set("other_volumes", &T::other_volumes), json::if_set("images", &T::images),
-      json::if_set("mounts", &T::mounts, enumeration<kMountRules>("rule for mounts")),
+      json::if_set("mounts", &T::mounts,
+                   enumeration<kMountRules>("there is no such rule for mounts")),
       json::if_set("mount_paths", &T::mount_paths),
       json::if_set("writable_mounts", &T::writable_mounts),
       json::if_set("fill_at_run", &T::fill_at_run), json::if_set("fillers", &T::fillers));

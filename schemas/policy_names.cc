@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/policy_names.h"
 
-#include <array>
-
+#include "schemas/core/names.h"
 #include "schemas/members.h"
 #include "schemas/statement.h"
 
 namespace assay {
 namespace {
 
-constexpr std::array<std::pair<NameRule, std::string_view>, 4> kRules = {{
+constexpr Names<NameRule, 4> kRules = {{{
     {NameRule::kOnlyArtifact, "only-artifact"},
     {NameRule::kRelease, "release"},
     {NameRule::kPinned, "pinned"},
     {NameRule::kNone, "none"},
-}};
+}}};
 
 }  // namespace
 
-std::string_view name(NameRule rule) {
-  for (const auto& [value, text] : kRules) {
-    if (value == rule) {
-      return text;
-    }
-  }
-  return "none";
-}
+std::string_view name(NameRule rule) { return kRules.of(rule); }
 
 Result<NamePolicy> names_from_json(const Json& policy) {
   NamePolicy names;
@@ -33,11 +25,8 @@ Result<NamePolicy> names_from_json(const Json& policy) {
   if (found == policy.end()) {
     return names;
   }
-  const std::string rule = members::text(*found, "resolve");
-  names.rule = NameRule::kNone;
-  for (const auto& [value, text] : kRules) {
-    names.rule = text == rule ? value : names.rule;
-  }
+  ASSAY_ASSIGN(names.rule,
+               kRules.parse(members::text(*found, "resolve"), "there is no such rule for names"));
   for (const auto& [model, id] : members::text_map(*found, "pinned")) {
     ASSAY_TRY(check_model_name(model));
     auto artifact = ArtifactId::parse(id);

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "schemas/core/names.h"
+
 namespace assay {
 namespace {
 
@@ -37,21 +39,11 @@ std::string_view name(KeyPurpose purpose) {
 }
 
 Result<AccessRole> access_role_from(std::string_view name) {
-  for (const auto& [role, text] : kRoleNames) {
-    if (text == name) {
-      return role;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "there is no such access role");
+  return Names{kRoleNames}.parse(name, "there is no such access role");
 }
 
 Result<KeyPurpose> key_purpose_from(std::string_view name) {
-  for (const auto& [purpose, text] : kPurposeNames) {
-    if (text == name) {
-      return purpose;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "there is no such key purpose");
+  return Names{kPurposeNames}.parse(name, "there is no such key purpose");
 }
 
 }  // namespace assay

@@ -7,26 +7,24 @@
 #include <set>
 
 #include "schemas/core/json_one_of.h"
+#include "schemas/core/names.h"
 #include "schemas/core/sha.h"
 #include "schemas/document.h"
 #include "schemas/statement.h"
 
 namespace assay {
 
+constexpr Names<CredentialKind, 2> kCredentialKinds = {
+    {{{CredentialKind::kToken, "token"},
+      {CredentialKind::kClientCertificate, "client-certificate"}}}};
 // Found by json::named().
-static std::string_view name(CredentialKind kind) {
-  return kind == CredentialKind::kToken ? "token" : "client-certificate";
-}
+static std::string_view name(CredentialKind kind) { return kCredentialKinds.of(kind); }
 
 namespace {
 
 Result<CredentialKind> credential_kind_from(std::string_view text) {
-  for (const CredentialKind kind : {CredentialKind::kToken, CredentialKind::kClientCertificate}) {
-    if (name(kind) == text) {
-      return kind;
-    }
-  }
-  return fail(ErrorCode::kSchemaViolation, "a credential is token or client-certificate");
+  return kCredentialKinds.parse(text, "a credential is token or client-certificate",
+                                ErrorCode::kSchemaViolation);
 }
 
 Json roles_to_json(const AccessRoles& roles) {

@@ -10,6 +10,7 @@
 
 #include "schemas/claim.h"
 #include "schemas/core/hmac.h"
+#include "schemas/core/names.h"
 #include "schemas/document.h"
 #include "schemas/document_size.h"
 #include "schemas/report_size.h"
@@ -28,12 +29,12 @@ constexpr JsonLimits kAnswerLimits{4U << 20};
 constexpr std::size_t kMaxSpotMemory = 2U << 20;
 constexpr JsonLimits kSpotLimits{.max_bytes = 1U << 20, .max_memory = kMaxSpotMemory};
 
-constexpr std::array<std::pair<ReportAnswer::State, std::string_view>, 5> kStates = {
-    {{ReportAnswer::State::kVerified, "verified"},
-     {ReportAnswer::State::kMismatch, "mismatch"},
-     {ReportAnswer::State::kIncomplete, "incomplete"},
-     {ReportAnswer::State::kOutline, "outline"},
-     {ReportAnswer::State::kSpot, "spot"}}};
+constexpr Names<ReportAnswer::State, 5> kStates = {
+    {{{ReportAnswer::State::kVerified, "verified"},
+      {ReportAnswer::State::kMismatch, "mismatch"},
+      {ReportAnswer::State::kIncomplete, "incomplete"},
+      {ReportAnswer::State::kOutline, "outline"},
+      {ReportAnswer::State::kSpot, "spot"}}}};
 
 std::unexpected<Error> violation(std::string detail, std::string where) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
@@ -159,12 +160,7 @@ constexpr auto kHexDigests = json::each(
     [](const Digest& digest) { return Json(digest.hex()); });
 
 Result<ReportAnswer::State> state_from(std::string_view name) {
-  for (const auto& [value, known] : kStates) {
-    if (known == name) {
-      return value;
-    }
-  }
-  return fail(ErrorCode::kSchemaViolation, "there is no such state");
+  return kStates.parse(name, "there is no such state", ErrorCode::kSchemaViolation);
 }
 
 }  // namespace
@@ -231,14 +227,7 @@ Result<ReportSubmission> parse_report_submission(ByteView body) {
   return document::parse<ReportSubmission>(body, "report-submission", kSubmissionLimits);
 }
 
-std::string_view name(ReportAnswer::State state) {
-  for (const auto& [value, known] : kStates) {
-    if (value == state) {
-      return known;
-    }
-  }
-  return "unknown";
-}
+std::string_view name(ReportAnswer::State state) { return kStates.of(state); }
 
 static auto members_of(json::As<SpotSpan>) {
   return std::tuple(json::always("entry", &SpotSpan::entry),

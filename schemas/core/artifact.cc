@@ -9,9 +9,13 @@
 
 #include "schemas/core/dtype.h"
 #include "schemas/core/merkle.h"
+#include "schemas/core/names.h"
 
 namespace assay {
 namespace {
+
+constexpr Names<Objects, 3> kObjects = {
+    {{{Objects::kFiles, "files"}, {Objects::kTensors, "tensors"}, {Objects::kBoth, "both"}}}};
 
 constexpr std::string_view kTreeName = "assay-tree-v1";
 // What safetensors headers reserve.
@@ -265,25 +269,10 @@ void sort_ignore(std::vector<std::string>& patterns) {
 }
 
 Result<Objects> parse_objects(std::string_view text) {
-  for (const Objects objects : {Objects::kFiles, Objects::kTensors, Objects::kBoth}) {
-    if (text == name(objects)) {
-      return objects;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "objects must be files, tensors or both");
+  return kObjects.parse(text, "objects must be files, tensors or both");
 }
 
-std::string_view name(Objects objects) {
-  switch (objects) {
-    case Objects::kFiles:
-      return "files";
-    case Objects::kTensors:
-      return "tensors";
-    case Objects::kBoth:
-      break;
-  }
-  return "both";
-}
+std::string_view name(Objects objects) { return kObjects.of(objects); }
 
 Objects objects_of(const std::vector<Entry>& entries) {
   const bool files = !entries.empty() && std::holds_alternative<FileEntry>(entries.front());
