@@ -66,6 +66,7 @@ struct Services {
   NodeQuota node_quota = {};
   ImpactTurn impact_turn = {};
   PrincipalTurns validations = {};                      // of policies
+  PrincipalTurns long_manifests = {};                   // read for a request (documents/outlines.h)
   CollateralMemory collateral{kCollateralMemoryBytes};  // authenticated, shared by all quotes
   DecisionGate decision_gate = {};  // between changes and decisions, both through these services
 };

@@ -28,13 +28,8 @@ Status require_span(std::uint64_t span) {
   return {};
 }
 
-}  // namespace
-
-bool is_current_manifest(const storage::StatementRow& row) {
-  return row.kind == storage::StatementKind::kManifest && row.version == kManifestForm;
-}
-
-Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id) {
+// The envelope of a manifest of this artifact.
+Result<storage::Document> manifest_of(storage::Snapshot& snapshot, const ArtifactId& id) {
   storage::StatementQuery query;
   query.kind = storage::StatementKind::kManifest;
   query.subject = id.text();
@@ -44,19 +39,45 @@ Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id
     // A manifest may name the artifact beside its own root, which is its first subject.
     if (!page.items.empty() && is_current_manifest(page.items.front()) &&
         page.items.front().subjects.front() == id.text()) {
-      ASSAY_ASSIGN(const storage::Document document,
-                   snapshot.document(page.items.front().envelopes.front()));
-      ASSAY_ASSIGN(const attestation::Envelope envelope,
-                   attestation::parse_envelope(document.bytes));
-      ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
-      ASSAY_ASSIGN(Manifest manifest, manifest_from(statement));
-      return std::move(manifest.artifact);
+      return snapshot.document(page.items.front().envelopes.front());
     }
     if (!page.next) {
       return fail(ErrorCode::kNotFound, "there is no manifest of this artifact");
     }
     query.bounds.after = page.next;
   }
+}
+
+Result<Artifact> artifact_in(const storage::Document& manifest) {
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(manifest.bytes));
+  ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
+  ASSAY_ASSIGN(Manifest read, manifest_from(statement));
+  return std::move(read.artifact);
+}
+
+}  // namespace
+
+bool is_current_manifest(const storage::StatementRow& row) {
+  return row.kind == storage::StatementKind::kManifest && row.version == kManifestForm;
+}
+
+Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id) {
+  ASSAY_ASSIGN(const storage::Document manifest, manifest_of(snapshot, id));
+  return artifact_in(manifest);
+}
+
+Result<ArtifactInTurn> load_artifact_in_turn(Services& services, storage::Snapshot& snapshot,
+                                             const ArtifactId& id, const std::string& principal) {
+  ASSAY_ASSIGN(const storage::Document manifest, manifest_of(snapshot, id));
+  PrincipalTurns::Held turn;
+  if (manifest.bytes.size() > kMaxManifestAtOnce) {
+    turn = services.long_manifests.try_take(principal);
+    if (turn == nullptr) {
+      return fail(ErrorCode::kBusy, "another long manifest is read for this principal");
+    }
+  }
+  ASSAY_ASSIGN(Artifact artifact, artifact_in(manifest));
+  return ArtifactInTurn{std::move(artifact), std::move(turn)};
 }
 
 Result<std::optional<Outline>> load_outline(storage::Snapshot& snapshot, const ArtifactId& id,
@@ -78,8 +99,9 @@ Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,
   OutlineAccepted accepted{DocumentId(sha256(blob)), 0, false, Json()};
   {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_ASSIGN(const Artifact artifact, load_artifact(*snapshot, id));
-    ASSAY_ASSIGN(const Outline outline, decode_outline(blob, artifact));
+    ASSAY_ASSIGN(const ArtifactInTurn read,
+                 load_artifact_in_turn(services, *snapshot, id, actor.name));
+    ASSAY_ASSIGN(const Outline outline, decode_outline(blob, read.artifact));
     ASSAY_TRY(require_span(outline.span));
     accepted.span = outline.span;
   }

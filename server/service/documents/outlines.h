@@ -22,6 +22,22 @@ inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
 // the root depends on the entries. Errors: not-found.
 [[nodiscard]] Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id);
 
+// A manifest of more bytes takes up to two seconds to read, however short the request is that needs
+// it. Of each principal one such request at a time is handled.
+inline constexpr std::size_t kMaxManifestAtOnce = std::size_t{4} << 20;
+
+// An artifact, and the turn of the principal for whom a long manifest was read.
+struct ArtifactInTurn {
+  Artifact artifact;
+  PrincipalTurns::Held turn;  // null for a short one; hold it until the request is answered
+};
+// Does what load_artifact() does, for a request of `principal` that no other limit bounds. Errors:
+// not-found; busy while another such request of `principal` is handled.
+[[nodiscard]] Result<ArtifactInTurn> load_artifact_in_turn(Services& services,
+                                                           storage::Snapshot& snapshot,
+                                                           const ArtifactId& id,
+                                                           const std::string& principal);
+
 // Returns the stored outline of an artifact after checking it against `artifact`. Returns nullopt
 // when no outline is stored.
 [[nodiscard]] Result<std::optional<Outline>> load_outline(storage::Snapshot& snapshot,
@@ -41,7 +57,7 @@ struct OutlineAccepted {
   bool created;        // false: the same outline was stored before
   Json receipt;        // null unless created
 };
-// Stores the outline of an artifact. Errors: not-found when the artifact has no manifest;
+// Stores the outline of an artifact. Errors: those of load_artifact_in_turn();
 // malformed-outline when the outline does not lead to the manifest's roots; invalid-parameter for a
 // span above kMaxStoredSpan; conflict when another outline is stored.
 [[nodiscard]] Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,

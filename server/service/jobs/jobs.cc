@@ -99,7 +99,8 @@ Result<NamedPlace> choose_place(const JobRequest& request, const std::vector<Nam
 }
 
 // The place, once its manifest is trusted and the entries asked for exist.
-Result<NamedPlace> check_artifact(storage::Snapshot& snapshot, const JobRequest& request,
+Result<NamedPlace> check_artifact(Services& services, storage::Snapshot& snapshot,
+                                  const JobRequest& request, const Principal& actor,
                                   Timestamp now) {
   ASSAY_TRY(check_pod_place(request));
   ASSAY_ASSIGN(const auto places, named_places(snapshot, request.artifact, now));
@@ -107,7 +108,9 @@ Result<NamedPlace> check_artifact(storage::Snapshot& snapshot, const JobRequest&
   if (request.subset.empty() && !request.instance) {
     return place;
   }
-  ASSAY_ASSIGN(const Artifact artifact, load_artifact(snapshot, request.artifact));
+  ASSAY_ASSIGN(const ArtifactInTurn read,
+               load_artifact_in_turn(services, snapshot, request.artifact, actor.name));
+  const Artifact& artifact = read.artifact;
   if (!request.subset.empty() && request.subset.back() >= artifact.entries.size()) {
     return fail(ErrorCode::kInvalidParameter, "the artifact has no such entry", "/subset");
   }
@@ -131,7 +134,7 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const std::string id, make_uuid_v7(services.random, now));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(NamedPlace place, check_artifact(*snapshot, request, now));
+  ASSAY_ASSIGN(NamedPlace place, check_artifact(services, *snapshot, request, actor, now));
   return storage::JobRow{.id = id,
                          .artifact = request.artifact,
                          .model_name = std::move(place.model_name),

@@ -37,7 +37,8 @@ struct JobCreated {
 // not-found when no trusted publisher signed a manifest of the artifact; reference-unbound when no
 // trusted manifest or placement (references/resolve.h) names the location; invalid-parameter when
 // the location is ambiguous, or for entries that the artifact does not have; node-not-enrolled;
-// node-revoked; enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
+// node-revoked; enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs; busy as
+// load_artifact_in_turn() (documents/outlines.h).
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 

@@ -2,6 +2,8 @@
 #include "server/service/jobs/report_follow_up.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "attestation/dsse.h"
 #include "schemas/core/merkle.h"
@@ -58,40 +60,58 @@ ReportAnswer done(ReportAnswer::State state) {
 
 // --- outline
 
-Result<std::vector<Entry>> reported_entries(storage::Snapshot& snapshot, const DocumentId& report) {
+using Roots = std::map<EntryName, Digest>;
+
+// What the report says of the entries that were asked for, of perhaps a hundred thousand.
+Result<Roots> reported_roots(storage::Snapshot& snapshot, const DocumentId& report,
+                             const Artifact& artifact, const ReportAnswer& asked) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(report));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  ASSAY_ASSIGN(VerificationReport parsed, parse_verification_report(envelope.payload));
-  return std::move(parsed.entries);
+  ASSAY_ASSIGN(const VerificationReport parsed, parse_verification_report(envelope.payload));
+  std::set<EntryName> names;
+  for (const std::uint64_t position : asked.entries) {
+    names.insert(name_of(artifact.entries.at(position)));
+  }
+  Roots roots;
+  for (const Entry& entry : parsed.entries) {
+    if (EntryName own = name_of(entry); names.contains(own)) {
+      roots.emplace(std::move(own), root_of(entry));
+    }
+  }
+  return roots;
 }
 
 // What is known of the model, and what the node said.
 struct Ground {
   Artifact artifact;
   Outline outline;
-  std::vector<Entry> reported;
+  Roots reported;
+  PrincipalTurns::Held turn;
 };
 
-Result<Ground> read_ground(storage::Snapshot& snapshot, const Waiting& waiting) {
-  ASSAY_ASSIGN(Artifact artifact, load_artifact(snapshot, waiting.own.job.artifact));
+Result<Ground> read_ground(Services& services, storage::Snapshot& snapshot, const Waiting& waiting,
+                           const std::string& principal) {
+  ASSAY_ASSIGN(ArtifactInTurn read,
+               load_artifact_in_turn(services, snapshot, waiting.own.job.artifact, principal));
+  Artifact& artifact = read.artifact;
   ASSAY_ASSIGN(std::optional<Outline> outline,
                load_outline(snapshot, waiting.own.job.artifact, artifact));
   if (!outline) {
     return fail(ErrorCode::kDataLoss, "the outline is gone");
   }
-  ASSAY_ASSIGN(std::vector<Entry> reported, reported_entries(snapshot, *waiting.pending.report));
-  return Ground{std::move(artifact), *std::move(outline), std::move(reported)};
+  ASSAY_ASSIGN(Roots reported, reported_roots(snapshot, *waiting.pending.report, artifact,
+                                              *waiting.pending.answer));
+  return Ground{std::move(artifact), *std::move(outline), std::move(reported),
+                std::move(read.turn)};
 }
 
 // The digests lead to the root that the report gives for this entry; then, where they differ.
 Result<std::vector<ByteRange>> localise(const Ground& ground, const OutlineSubmission::Item& item) {
   const Entry& expected = ground.artifact.entries.at(item.entry);
   const std::vector<Digest>& right = ground.outline.entries.at(item.entry);
-  const auto reported = std::ranges::find_if(
-      ground.reported, [&](const Entry& entry) { return name_of(entry) == name_of(expected); });
-  const bool leads =
-      reported != ground.reported.end() && item.digests.size() == right.size() &&
-      merkle_root(ground.artifact.parameters.hash, item.digests) == root_of(*reported);
+  const auto reported = ground.reported.find(name_of(expected));
+  const bool leads = reported != ground.reported.end() && item.digests.size() == right.size() &&
+                     merkle_root(ground.artifact.parameters.hash, item.digests) == reported->second;
   if (!leads) {
     return fail(ErrorCode::kRootMismatch, "the digests do not lead to the root in the report",
                 name_of(expected).path);
@@ -187,10 +207,11 @@ Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call, B
       return done(ReportAnswer::State::kMismatch);
     }
     ASSAY_ASSIGN(waiting, require_waiting(std::move(own), call, storage::JobState::kOutline, now));
-    ASSAY_ASSIGN(const Ground ground, read_ground(*snapshot, *waiting));
+    // Before tens of MiB are read for it.
     ASSAY_ASSIGN(const OutlineSubmission submission,
-                 parse_outline_submission(body, ground.artifact.parameters.hash));
+                 parse_outline_submission(body, waiting->own.job.artifact.root().algorithm()));
     ASSAY_TRY(require_asked(submission, *waiting->pending.answer));
+    ASSAY_ASSIGN(const Ground ground, read_ground(services, *snapshot, *waiting, call.actor.name));
     ASSAY_ASSIGN(detail, localised_detail(ground, submission, waiting->pending));
   }
   ASSAY_TRY(end(services, call, waiting->pending, {kMismatch, std::move(detail), {}}, now));

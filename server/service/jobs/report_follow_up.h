@@ -12,7 +12,7 @@ namespace assay::server {
 // Accepts outline digests of entries that differ (body: OutlineSubmission). Ends the job as a
 // mismatch with byte ranges. After an error, the job is unchanged. Errors: root-mismatch when the
 // digests do not lead to the roots in the report; report-mismatch when these are not the digests
-// that were asked for.
+// that were asked for; busy as load_artifact_in_turn() (documents/outlines.h).
 [[nodiscard]] Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call,
                                                   ByteView body);
 

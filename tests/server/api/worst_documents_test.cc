@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worst document of each kind that its route takes, from a caller who has the role and no key:
-// what it costs before it is refused, or answered.
+// what it costs before it is refused, or answered. Those of nodes that are accepted stand in
+// tests/server/service/accepted_documents_test.cc.
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include <gtest/gtest.h>
-#include <openssl/ec.h>
-#include <openssl/evp.h>
 
 #include "attestation/corim/reference_document.h"
 #include "schemas/document_size.h"
@@ -22,64 +20,15 @@
 #include "server/service/documents/outlines.h"
 #include "server/service/kubernetes/review.h"
 #include "tests/server/api/fixture.h"
+#include "tests/server/cost.h"
 
 namespace assay::server {
 namespace {
 
-// Processor time of a document, on a machine that verifies this many P-256 signatures a second.
-constexpr double kMostMilliseconds = 100;
-constexpr double kSignaturesASecond = 21'400;
-// Longer bodies may take as much for each of so many bytes: a principal has one handled at a time
-// (server/api/dispatch.h).
-constexpr std::size_t kLargeBytes = 32U << 20;
-
-double processor_ms() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
-
-// Least of several, because others use the processor's caches.
-template <typename Work>
-double least_ms(int times, const Work& work) {
-  double least = 1e9;
-  for (int i = 0; i < times; ++i) {
-    const double begin = processor_ms();
-    work();
-    least = std::min(least, processor_ms() - begin);
-  }
-  return least;
-}
-
-// How much slower this machine is, 1 at least.
-double slowness() {
-  constexpr int kSignatures = 200;
-  EVP_PKEY* const key = EVP_EC_gen("P-256");
-  EVP_MD_CTX* const context = EVP_MD_CTX_new();
-  const Bytes text(32, 7);
-  Bytes signature(128);
-  std::size_t length = signature.size();
-  EVP_DigestSignInit(context, nullptr, EVP_sha256(), nullptr, key);
-  EVP_DigestSign(context, signature.data(), &length, text.data(), text.size());
-  const double took = least_ms(5, [&] {
-    for (int i = 0; i < kSignatures; ++i) {
-      EVP_MD_CTX_reset(context);
-      EVP_DigestVerifyInit(context, nullptr, EVP_sha256(), nullptr, key);
-      EXPECT_EQ(EVP_DigestVerify(context, signature.data(), length, text.data(), text.size()), 1);
-    }
-  });
-  EVP_MD_CTX_free(context);
-  EVP_PKEY_free(key);
-  return std::max(1.0, took / 1e3 * kSignaturesASecond / kSignatures);
-}
-
-std::string repeated(const std::string& text, std::size_t times) {
-  std::string all;
-  for (std::size_t i = 0; i < times; ++i) {
-    all += text;
-  }
-  return all;
-}
+using test::least_ms;
+using test::most_ms;
+using test::repeated;
+using test::shapes;
 
 Json policy_of(Json require) {
   return {{"name", "worst"},
@@ -244,17 +193,6 @@ std::vector<Worst> others() {
       {"challenge", "/v1/challenges", "worker", "[" + repeated("[],", 20'000) + "[]]"}};
 }
 
-// Values that take as much time as JSON can for its length, up to `bytes` of them.
-std::vector<std::string> shapes(std::size_t bytes) {
-  std::string members = "{";
-  for (std::size_t i = 0; members.size() + 24 < bytes; ++i) {
-    members += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":{}";
-  }
-  return {"[" + repeated("[],", bytes / 3 - 2) + "[]]", members + "}",
-          "[" + repeated("1.5,", bytes / 4 - 2) + "1]",
-          "\"" + repeated("\\u00e4", bytes / 6 - 2) + "\""};
-}
-
 // Each shape as all of a body, and as the value of a member that the route takes.
 void add_shapes(std::vector<Worst>& list, const Worst& route, std::size_t bytes,
                 const std::string& before, const std::string& after) {
@@ -379,11 +317,8 @@ class WorstDocuments : public test::ApiTest {
   }
 
   void expect_at_most(const std::vector<Worst>& all) {
-    static const double slower = slowness();
     for (const Worst& worst : all) {
-      const double share =
-          static_cast<double>(worst.body.size()) / static_cast<double>(kLargeBytes);
-      const double most = kMostMilliseconds * slower * std::max(1.0, share) * worst.times;
+      const double most = most_ms(worst.body.size(), worst.times);
       const auto [status, took] = post(worst);
       RecordProperty(worst.name, std::to_string(took));
       std::printf("%7.1f ms (of %.0f)  %d  %s\n", took, most, status, worst.name.c_str());
@@ -439,7 +374,7 @@ TEST_F(WorstDocuments, CostATenthOfASecondAtMost) {
 
 // They are read after the operators' signatures, in a change of trust.
 TEST_F(WorstDocuments, OfReferenceValues_CostATenthOfASecondAtMost) {
-  const double most = kMostMilliseconds * slowness();
+  const double most = most_ms(0);
   std::vector<Bytes> all;
   for (const std::string& shape : shapes(kMaxReferenceDocument - 64)) {
     all.push_back(to_bytes(R"({"sets":)" + shape + "}"));
