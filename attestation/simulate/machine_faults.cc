@@ -19,8 +19,8 @@ void set_module(SimulationSpec& spec, std::size_t part, std::uint8_t version) {
 
 // Extends RTMR `number` by an event more, which the log has, too.
 void extend(SimulationSpec& spec, std::uint32_t number) {
-  constexpr std::uint32_t kEvSeparator = 4;
-  spec.event_log.push_back({number + 1, kEvSeparator, to_bytes("something else"), {}});
+  constexpr std::uint32_t kSeparator = 4;
+  spec.event_log.push_back({number + 1, kSeparator, to_bytes("something else"), {}});
   spec.quote.report.rtmr = registers_of(spec.event_log);
 }
 

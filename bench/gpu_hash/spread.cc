@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/spread/engine.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/merkle.h"

@@ -8,7 +8,7 @@
 
 #include "gpu_hash/auto_choice.h"
 #include "gpu_hash/choose/choose.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/drivers.h"
 #include "gpu_hash/opencl/opencl.h"
 #include "gpu_hash/spread/engine.h"

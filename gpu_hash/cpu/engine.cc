@@ -211,7 +211,11 @@ class CpuEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_engine(unsigned threads, std::optional<LeafVariant> variant) {
+std::unique_ptr<Engine> make_cpu_engine(unsigned threads) {
+  return std::make_unique<CpuEngine>(threads, std::nullopt);
+}
+
+std::unique_ptr<Engine> make_cpu_engine(unsigned threads, LeafVariant variant) {
   return std::make_unique<CpuEngine>(threads, variant);
 }
 

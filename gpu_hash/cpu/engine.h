@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine that hashes on the cores of this machine. The results of every device are checked
-// against those of this engine.
+// What only this folder and measurements need of the engine that hashes on the cores of this
+// machine.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "gpu_hash/cpu/leaf_hasher.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/device.h"
 #include "gpu_hash/engine.h"
 
 namespace assay::gpu_hash {
 
-// Makes the CPU engine. `threads` 0 means one thread for each core that this process may use.
-// `variant` forces one of leaf_variants() (leaf_hasher.h). Without `variant` the fastest variant is
-// used, which is measured once in each process. Memory for each thread: 16 chunks, at least 256
-// KiB.
-[[nodiscard]] std::unique_ptr<Engine> make_cpu_engine(unsigned threads = 0,
-                                                      std::optional<LeafVariant> variant = {});
+// Does what make_cpu_engine(threads) does (gpu_hash/cpu_engine.h), with `variant`, which must be
+// one of leaf_variants() (leaf_hasher.h).
+[[nodiscard]] std::unique_ptr<Engine> make_cpu_engine(unsigned threads, LeafVariant variant);
 
 // Returns the name of the processor, or "cpu" when the system does not report one.
 [[nodiscard]] std::string cpu_name();

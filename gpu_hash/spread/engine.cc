@@ -45,7 +45,7 @@ std::string list_names(const std::vector<std::string>& names) {
 }
 
 EngineInfo describe(const std::vector<std::unique_ptr<Engine>>& members) {
-  constexpr std::string_view kPrefix = "opencl:";
+  constexpr std::string_view kOpenCl = "opencl:";
   EngineInfo info = members.front()->info();
   std::vector<std::string> devices = {info.device};
   std::vector<std::string> drivers = {info.driver};
@@ -53,7 +53,7 @@ EngineInfo describe(const std::vector<std::unique_ptr<Engine>>& members) {
     const EngineInfo& other = members[i]->info();
     info.id += ",";
     info.id +=
-        std::string_view(other.id).substr(other.id.starts_with(kPrefix) ? kPrefix.size() : 0);
+        std::string_view(other.id).substr(other.id.starts_with(kOpenCl) ? kOpenCl.size() : 0);
     devices.push_back(other.device);
     if (std::ranges::find(drivers, other.driver) == drivers.end()) {
       drivers.push_back(other.driver);

@@ -16,7 +16,7 @@ bool contains(const std::vector<std::string>& values, const std::string& value) 
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-Json expected_of(const NodeCondition& condition) {
+Json expected_node(const NodeCondition& condition) {
   Json expected = {{"worker_measured", condition.worker_measured}, {"anchors", condition.anchors}};
   if (condition.max_evidence_age_seconds) {
     expected["max_evidence_age_seconds"] = *condition.max_evidence_age_seconds;
@@ -90,7 +90,7 @@ void check_boot(const BootDemands& demands, const NodeFact& node, Checks& checks
 
 ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   ConditionResult result{
-      {}, Outcome::kFail, Reason::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
+      {}, Outcome::kFail, Reason::kNodeUnknown, expected_node(condition), nullptr, {}, {}};
   if (scope.node.empty()) {
     return result;
   }

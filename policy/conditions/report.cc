@@ -159,7 +159,7 @@ std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope
   return wanted;
 }
 
-Json expected_of(const ReportCondition& condition) {
+Json expected_report(const ReportCondition& condition) {
   Json expected = {{"result", kVerified},
                    {"scope", condition.scope},
                    {"worker_measured", condition.worker_measured},
@@ -325,7 +325,7 @@ bool wants_job(const ConditionResult& result) {
 
 ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
   ConditionResult result{
-      {}, Outcome::kFail, Reason::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
+      {}, Outcome::kFail, Reason::kNodeUnknown, expected_report(condition), nullptr, {}, {}};
   if (scope.node.empty()) {
     return result;
   }

@@ -139,7 +139,7 @@ void conclude(const StatementCondition& condition, const std::vector<Judged>& ju
       failed != nullptr && none_passed ? failed->code : Reason::kSignersInsufficient);
 }
 
-Json expected_of(const StatementCondition& condition, const Tally& tally) {
+Json expected_statement(const StatementCondition& condition, const Tally& tally) {
   Json expected = tally.expected();
   expected["predicate_type"] = condition.predicate_type;
   if (!condition.stage.empty()) {
@@ -257,7 +257,7 @@ ConditionResult judge(const StatementCondition& condition, const Scope& scope) {
   if (excluded.unknown && result.outcome == Outcome::kPass) {
     set(result, Outcome::kError, Reason::kSignersRelationUnknown);
   }
-  result.expected = expected_of(condition, tally);
+  result.expected = expected_statement(condition, tally);
   result.actual = tally.actual();
   add_actual(condition, candidates, failures, result);
   return result;

@@ -14,7 +14,7 @@
 namespace assay::policy {
 namespace {
 
-bool contains(const std::vector<std::string>& list, const std::string& text) {
+bool lists(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
@@ -62,7 +62,7 @@ class LineageLinter {
                       "': an ancestor of which nothing is known passes");
     }
     const LineageDeny& deny = condition_.deny;
-    if (contains(deny.digests, leaf) || contains(deny.names, leaf)) {
+    if (lists(deny.digests, leaf) || lists(deny.names, leaf)) {
       refuse("contradiction", where, "leaves accepts what deny forbids: " + leaf);
       return;
     }
@@ -85,13 +85,13 @@ class LineageLinter {
              "an edge rule about the stage " + edge.stage +
                  " is about nothing: that stage makes nothing");
     }
-    if (!edge.role.empty() && !condition_.roles.empty() && !contains(condition_.roles, edge.role)) {
+    if (!edge.role.empty() && !condition_.roles.empty() && !lists(condition_.roles, edge.role)) {
       refuse("contradiction", where + "/role",
              "an edge rule about the role " + edge.role +
                  " is about nothing: roles does not follow it");
     }
     for (const std::string& identity : distinct) {
-      if (contains(condition_.deny.identities, identity)) {
+      if (lists(condition_.deny.identities, identity)) {
         refuse("contradiction", where + "/signers/identities",
                "an edge rule asks for " + identity + ", whom deny forbids");
       }
@@ -125,7 +125,7 @@ class LineageLinter {
 
   void whole(bool negated) {
     const std::vector<std::string>& roles = condition_.roles;
-    if (!roles.empty() && !contains(roles, "base-model")) {
+    if (!roles.empty() && !lists(roles, "base-model")) {
       warn("/roles", "roles leaves out base-model: what a base model was made from is not seen");
     }
     const LineageDeny& deny = condition_.deny;

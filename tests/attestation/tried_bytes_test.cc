@@ -49,12 +49,12 @@ using test::code_of;
 using test::signer;
 using test::trust;
 
-constexpr std::string_view kType = "application/vnd.assay.statement+json";
+constexpr std::string_view kStatementType = "application/vnd.assay.statement+json";
 
 // As many signatures as an envelope may have, none of which names its key, by keys of nobody.
 Envelope signed_by_strangers(std::initializer_list<SignatureAlgorithm> algorithms,
                              std::size_t payload) {
-  Envelope envelope{std::string(kType), Bytes(payload, 'a'), {}};
+  Envelope envelope{std::string(kStatementType), Bytes(payload, 'a'), {}};
   while (envelope.signatures.size() < kMaxSignatures) {
     for (const SignatureAlgorithm algorithm : algorithms) {
       const Bytes signature = signer(algorithm, 100).sign(as_bytes("another message")).value();

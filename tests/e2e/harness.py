@@ -31,6 +31,21 @@ CONFIG = {
 }
 
 
+def wait_until(what, condition, limit):
+    """Looks again and again, for `limit` seconds, until `condition` gives something; returns it.
+
+    For the state of another process, which gives no event: a service answers only who asks.
+    """
+    deadline = time.monotonic() + limit
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {limit} s: {what}")
+        time.sleep(0.02)
+
+
 class Service:
     """Owns the directory, the keys and the process. Use as a context manager."""
 
@@ -127,11 +142,9 @@ class Service:
             self.process = subprocess.Popen(
                 [*prefix, "assayd", "run", "--config", "service/assayd.json"],
                 cwd=self.dir, env=self.env, stdout=log, stderr=log)
-        deadline = time.monotonic() + 60
-        while not ready.exists():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError("assayd did not start:\n" + self.log_tail())
-            time.sleep(0.02)
+        wait_until("assayd starts", lambda: ready.exists() or self.process.poll() is not None, 60)
+        if not ready.exists():
+            raise AssertionError("assayd did not start:\n" + self.log_tail())
         self.ready = json.loads(ready.read_text())
         self.port = self.ready["api_port"]
         self.env["ASSAY_SERVER"] = f"https://127.0.0.1:{self.port}"

@@ -43,10 +43,8 @@ class Maintenance(unittest.TestCase):
         return [line for line in lines if line["event"] == event]
 
     def until_ready_is(self, service, status):
-        end = time.monotonic() + 30
-        while service.request("GET", "/readyz", token=None)[0] != status:
-            self.assertLess(time.monotonic(), end, f"/readyz does not become {status}")
-            time.sleep(0.02)
+        harness.wait_until(f"/readyz becomes {status}", lambda: service.request(
+            "GET", "/readyz", token=None)[0] == status, 30)
 
     def refused_start(self, service):
         """Starts the service, which refuses; returns what it says on standard error."""

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every engine against the vectors and against the reference, in every shape of input.
-#include "gpu_hash/cpu/engine.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/source_file.h"
 #include "tests/gpu_hash/support.h"
 

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/spread/engine.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/sha.h"

@@ -3,6 +3,7 @@
 #include "gpu_hash/preparing.h"
 
 #include <atomic>
+#include <future>
 
 #include <gtest/gtest.h>
 
@@ -11,9 +12,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// A thread that called this tells `ended` when it ends.
+void tell_end(std::promise<void>& ended) {
+  struct AtEnd {
+    std::promise<void>* told = nullptr;
+    ~AtEnd() { told->set_value(); }
+  };
+  static thread_local AtEnd at_end;
+  at_end.told = &ended;
+}
+
 TEST(Preparing, SaysAgainAndAgain_ThatNothingWasHashedYet_AndNothingAfterItsEnd) {
   std::atomic<int> said = 0;
+  std::promise<void> ended;
   const BytesDone progress = [&](std::uint64_t bytes) {
+    tell_end(ended);
     EXPECT_EQ(bytes, 0U);
     ++said;
   };
@@ -24,20 +37,18 @@ TEST(Preparing, SaysAgainAndAgain_ThatNothingWasHashedYet_AndNothingAfterItsEnd)
       std::this_thread::yield();
     }
   }
-  const int before = said;
-  std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_EQ(said, before);
+  EXPECT_EQ(ended.get_future().wait_for(milliseconds(0)), std::future_status::ready);
 }
 
 TEST(Preparing, ACompilerThatNeverEnds_IsNotSpokenForAnyLonger) {
   std::atomic<int> said = 0;
-  const BytesDone progress = [&](std::uint64_t) { ++said; };
+  std::promise<void> ended;
+  const BytesDone progress = [&](std::uint64_t) {
+    tell_end(ended);
+    ++said;
+  };
   const Preparing preparing(progress, {.every = milliseconds(1), .longest = milliseconds(30)});
-  int before = -1;
-  while (said != before) {
-    before = said;
-    std::this_thread::sleep_for(milliseconds(100));
-  }
+  ended.get_future().wait();
   EXPECT_GE(said, 1);
 }
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every header compiles alone, with the flags that its folder's sources are built with.
+"""Every header compiles alone, with the flags that its folder's sources are built with, but without
+precompiled headers.
 
-A header that is the first include of a source is proven by the build itself; the others are compiled
-here, each in a translation unit of its own. Headers marked "multi-include" are parts of the sources
-that include them, and only make sense there.
+A header that is the first include of a source is proven where each source is compiled alone and
+without precompiled headers: by the presets dev, tsan and tidy, the latter two in `make ci-long`. The
+others are compiled here, each in a translation unit of its own. Headers marked "multi-include" are
+parts of the sources that include them, and only make sense there.
 
 Usage: check_headers.py BUILD_DIR   (a configured build folder: it holds compile_commands.json)
 
@@ -27,10 +29,12 @@ from sources import Finding
 FOLDERS = ("schemas/", "gpu_hash/", "attestation/", "policy/", "storage/", "server/",
            "client/", "worker/", "cli/", "tests/", "bench/")
 _WITH_VALUE = ("-o", "-c", "-MF", "-MT", "-MQ")
+_TOGETHER = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 
 
 def flags_of(command):
-    """Compiler and flags of a compile command, without launcher, input, output and dependencies."""
+    """Compiler and flags of a compile command, without launcher, input, output, dependencies and
+    precompiled header."""
     words = shlex.split(command)
     while words and os.path.basename(words[0]) in ("ccache", "distcc"):
         words.pop(0)
@@ -40,9 +44,19 @@ def flags_of(command):
             skip = False
         elif word in _WITH_VALUE:
             skip = True
+        elif word.endswith("/cmake_pch.hxx") and kept[-1:] == ["-include"]:
+            kept.pop()
         elif word not in ("-MD", "-MMD", "-MP") and not word.startswith("-fsanitize"):
             kept.append(word)
     return kept
+
+
+def _sources_of(entry):
+    """The files that a compile command compiles: one, or those that are compiled together."""
+    file = pathlib.Path(entry["file"])
+    if file.parent.name != "Unity" or not file.is_file():
+        return [file]
+    return [pathlib.Path(path) for path in _TOGETHER.findall(file.read_text())]
 
 
 def read_commands(build, root):
@@ -51,9 +65,10 @@ def read_commands(build, root):
     The first source of each folder speaks for its headers.
     """
     commands, proven = {}, set()
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    entries = json.loads((build / "compile_commands.json").read_text())
+    for file, entry in ((file, entry) for entry in entries for file in _sources_of(entry)):
         try:
-            source = pathlib.Path(entry["file"]).resolve().relative_to(root)
+            source = file.resolve().relative_to(root)
         except ValueError:
             continue
         if source.parts[0] == "build" or not (root / source).is_file():

@@ -4,9 +4,10 @@
 
 With ASSAY_TOGETHER several files of a library make one translation unit, so a name that two of them
 define in unnamed namespaces must not differ between them: rename one, or list one of the files in
-assay_alone() of its folder. A local type must not have the name of a type of a header either: beside
-a file that uses that header, the local one would be meant. Without this check the next build with
-sanitizers would say so.
+assay_apart() of its folder, or in assay_alone() when others there have the name, too. A local type
+must not have the name of a type of a header either: beside a file that uses that header, the local one
+would be meant. Two headers never define two types of one name in one namespace: a program that has both
+would take the functions of one for the other's.
 """
 
 import os
@@ -16,8 +17,7 @@ import sources
 from sources import Finding
 
 _LIBRARY = re.compile(r"\bassay_library\(\s*(\w+)(.*?)\)", re.DOTALL)
-_ALONE = re.compile(r"\bassay_alone\((.*?)\)", re.DOTALL)
-_ALL_ALONE = re.compile(r"\bassay_all_alone\((\w+)\)")
+_KIND = re.compile(r"\bassay_(alone|apart)\((.*?)\)", re.DOTALL)
 _FILE = re.compile(r"[\w/]+\.cc")
 _NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{$")
 _TYPE = re.compile(r"^(?:struct|class|union|enum class|enum struct|enum) (\w+)\b(?!.*;\s*$)")
@@ -87,6 +87,23 @@ def header_types(root, paths):
     return found
 
 
+def doubled_types(root, paths):
+    """Findings: types of one name that two headers define in one namespace."""
+    first = {}
+    for path in paths:
+        if not path.endswith(".h") or path.startswith("tests/"):
+            continue
+        space = ""
+        for number, line in enumerate(sources.blank_comments(sources.read(root / path) or "").splitlines(), 1):
+            opened, kind = _NAMESPACE.match(line), _TYPE.match(line)
+            if opened:
+                space = opened.group(1) or ""
+            elif kind and not line[kind.end():].startswith(("::", "<")):
+                other = first.setdefault((space, kind.group(1)), path)
+                if other != path:
+                    yield Finding(path, number, f"{kind.group(1)} is a type of {other} as well: rename one")
+
+
 def includes(root, path, seen):
     """All headers of the project that a file sees."""
     for header in _INCLUDE.findall(sources.read(root / path) or ""):
@@ -110,34 +127,41 @@ def hidden_types(root, library, types):
                     break
 
 
+def files_of(root, folder, library, kinds):
+    """[{file: (text, local names)}] of a library: those that are compiled together, and those apart."""
+    groups = {None: {}, "apart": {}}
+    for name in _FILE.findall(library):
+        if kinds.get(name) in groups and (root / folder / name).is_file():
+            text = sources.read(root / folder / name) or ""
+            groups[kinds.get(name)][os.path.join(folder, name)] = (sources.blank_comments(text), local_names(text))
+    return groups.values()
+
+
+def check_group(root, path, files, types):
+    first = {}
+    for place, (_, names) in files.items():
+        for key, (line, meaning) in names.items():
+            other, known = first.setdefault(key, (place, meaning))
+            if other != place and (meaning is None or meaning != known):
+                yield Finding(place, line, f"{key[2]} is a local name of {other} as well: "
+                              f"rename one, or list one in assay_apart() or assay_alone() of {path}")
+    for place, line, name, user in hidden_types(root, files, types):
+        yield Finding(place, line, f"{name} is a type of {types[name]} that {user} uses: "
+                      f"rename the local one, or list the file in assay_apart() or assay_alone() of {path}")
+
+
 def check(root):
     paths = sources.list_files(root)
     types = header_types(root, paths)
+    yield from doubled_types(root, paths)
     for path in paths:
         if os.path.basename(path) != "CMakeLists.txt" or path.startswith("tests/"):
             continue
         text = re.sub(r"#[^\n]*", "", sources.read(root / path) or "")
-        folder = os.path.dirname(path)
-        alone = {name for match in _ALONE.finditer(text) for name in _FILE.findall(match.group(1))}
+        kinds = {name: kind.group(1) for kind in _KIND.finditer(text) for name in _FILE.findall(kind.group(2))}
         for library in _LIBRARY.finditer(text):
-            if library.group(1) in _ALL_ALONE.findall(text):
-                continue
-            files = {}
-            for name in _FILE.findall(library.group(2)):
-                if name not in alone and (root / folder / name).is_file():
-                    text_of_file = sources.read(root / folder / name) or ""
-                    files[os.path.join(folder, name)] = (sources.blank_comments(text_of_file),
-                                                         local_names(text_of_file))
-            first = {}
-            for place, (_, names) in files.items():
-                for key, (line, meaning) in names.items():
-                    other, known = first.setdefault(key, (place, meaning))
-                    if other != place and (meaning is None or meaning != known):
-                        yield Finding(place, line, f"{key[2]} is a local name of {other} as well: "
-                                      f"rename one, or list one in assay_alone() of {path}")
-            for place, line, name, user in hidden_types(root, files, types):
-                yield Finding(place, line, f"{name} is a type of {types[name]} that {user} uses: "
-                              f"rename the local one, or list the file in assay_alone() of {path}")
+            for files in files_of(root, os.path.dirname(path), library.group(2), kinds):
+                yield from check_group(root, path, files, types)
 
 
 if __name__ == "__main__":

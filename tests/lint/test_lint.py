@@ -423,8 +423,9 @@ class LocalNames(Planted):
                       "void use() {\n  struct Part {\n  };\n}", "int read(const Part& part);"):
             self.assertEqual("", self.found_with(other), other)
         clash = "struct Part {\n};"
-        self.assertEqual("", self.found_with(clash, "assay_alone(b.cc)\n"))
-        self.assertEqual("", self.found_with(clash, "assay_all_alone(storage)\n"))
+        for kind in ("alone", "apart"):
+            self.assertEqual("", self.found_with(clash, f"assay_{kind}(b.cc)\n"))
+        self.assertIn("is a local name", self.found_with(clash, "assay_apart(a.cc b.cc)\n"))
         self.plant_library(clash)  # in a namespace that has a name
         self.assertEqual("", self.found(check_local_names.check))
 
@@ -439,6 +440,15 @@ class LocalNames(Planted):
             self.plant("storage/b.cc", '#include "schemas/part.h"\n' + text)
             found = self.found(check_local_names.check)
             self.assertTrue(said in found if said else not found, found)
+
+
+    def test_two_types_of_one_name_in_one_namespace(self):
+        self.plant("server/a.h", "namespace assay {\nstruct Part {\n  int x;\n};\n}  // namespace assay\n")
+        other = "namespace assay::b {\nstruct Part {\n  int y;\n};\nstruct Part::Inner {\n};\n}  // namespace assay::b\n"
+        self.plant("server/b.h", other)
+        self.assert_clean(check_local_names.check)
+        self.plant("server/c.h", other.replace("::b", ""))
+        self.assert_finds(check_local_names.check, "c.h:2: Part is a type of server/a.h as well")
 
 
 class Verifiers(Planted):
@@ -608,6 +618,18 @@ class Headers(Planted):
         self.assertEqual(depfile.stat().st_mtime_ns, first)
         self.plant("schemas/core/good.h", HEADER + "unknown g();\n")
         self.assertEqual(len(check_headers.check(self.root, build)), 2)
+
+    def test_sources_compiled_together_with_a_precompiled_header(self):
+        self.plant("policy/proven.h", HEADER + "std::string f();\n")
+        self.plant("policy/a.cc", HEAD + '#include "policy/proven.h"\n')
+        self.plant("policy/bad.h", HEADER + "std::string g();\n")
+        self.plant("build/Unity/unity_0_cxx.cxx", f'/* generated */\n#include "{self.root}/policy/a.cc"\n')
+        build = self.root / "build"
+        self.plant("build/pch/cmake_pch.hxx", "#include <string>\n")
+        self.plant("build/compile_commands.json", json.dumps([{
+            "directory": str(build), "file": str(build / "Unity/unity_0_cxx.cxx"),
+            "command": f"g++ -std=c++23 -I{self.root} -include {build}/pch/cmake_pch.hxx -o a.o -c a.cxx"}]))
+        self.assertEqual([f.path for f in check_headers.check(self.root, build)], ["policy/bad.h"])
 
 
 class Reading(unittest.TestCase):

@@ -2,10 +2,14 @@
 // Whose pods a revocation stops is recorded, also when the service stopped right after it.
 #include "server/affected_watch.h"
 
-#include <chrono>
-#include <thread>
+#include <array>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "schemas/log_record.h"
+#include "schemas/posix/descriptor.h"
 #include "server/service/impact/note_affected.h"
 #include "tests/server/service/bind_fixture.h"
 
@@ -18,22 +22,30 @@ class AffectedWatchTest : public test::BindTest {
     const Json bound = create_and_bind();
     EXPECT_EQ(bound["allowed"], true) << bound.dump();
   }
+  ~AffectedWatchTest() override { ::unlink(pipe_.c_str()); }
   std::vector<storage::EventRow> records() {
     storage::EventQuery query;
     query.type = std::string(event::kPodsAffected);
     return store_->snapshot().value()->events(query).value().items;
   }
-  // The records once there are `count`; fewer after half a minute.
-  std::vector<storage::EventRow> wait_for(std::size_t count) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (records().size() < count && std::chrono::steady_clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+  // The records once the watch says that it made another.
+  std::vector<storage::EventRow> await_record() {
+    std::array<char, 4096> line{};
+    pollfd said{lines_.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&said, 1, 60'000), 1);
+    EXPECT_GT(::read(lines_.get(), line.data(), line.size()), 0);
     return records();
   }
   std::uint64_t noted() { return noted_revocations(*store_->snapshot().value()).value(); }
 
-  std::unique_ptr<Log> log_ = Log::open(LogLevel::kError, "/dev/null", clock_).value();
+  static Descriptor make_pipe(const std::string& name) {
+    EXPECT_EQ(::mkfifo(name.c_str(), 0600), 0);
+    return Descriptor(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+
+  std::string pipe_ = testing::TempDir() + "affected-" + std::to_string(::getpid());
+  Descriptor lines_ = make_pipe(pipe_);
+  std::unique_ptr<Log> log_ = Log::open(LogLevel::kWarn, pipe_, clock_).value();
 };
 
 TEST_F(AffectedWatchTest, RevocationBeforeTheStart_IsRecordedAfterIt) {
@@ -41,7 +53,7 @@ TEST_F(AffectedWatchTest, RevocationBeforeTheStart_IsRecordedAfterIt) {
   revoke(publisher_);
   {
     const AffectedWatch watch(*services_, *log_);
-    const auto made = wait_for(1);
+    const auto made = await_record();
     ASSERT_EQ(made.size(), 1U);
     EXPECT_EQ(made[0].record.detail["count"], 1);
     EXPECT_EQ(made[0].record.detail["revocation_epoch"], 1);
@@ -52,7 +64,7 @@ TEST_F(AffectedWatchTest, RevocationBeforeTheStart_IsRecordedAfterIt) {
   AffectedWatch watch(*services_, *log_);
   revoke(evaluator_);
   watch.wake();
-  const auto made = wait_for(2);
+  const auto made = await_record();
   ASSERT_EQ(made.size(), 2U);
   EXPECT_EQ(made[1].record.detail["revocation_epoch"], 2);
   EXPECT_EQ(noted(), 2U);

@@ -20,6 +20,7 @@
 #include "server/init.h"
 #include "server/rotate.h"
 #include "tests/server/app_fixture.h"
+#include "tests/support/folder_events.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
@@ -490,12 +491,9 @@ TEST_F(AppTest, ReadyFileThatCannotBeWritten_StopsNoStart_AndIsWrittenLater) {
     return log_text().find("\"event\":\"" + event + "\"") != std::string::npos;
   };
   EXPECT_TRUE(told("ready_file_waiting"));
+  const test::FolderEvents events(folder_);
   std::filesystem::remove(config_.ready_file + ".new");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!told("ready_file_written") && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  ASSERT_TRUE(told("ready_file_written"));
+  ASSERT_TRUE(events.await([&] { return told("ready_file_written"); }));
   const Json ready = Json::parse(test::read_file(config_.ready_file));
   EXPECT_EQ(ready["api_port"], app_->port(Listener::kApi));
 }

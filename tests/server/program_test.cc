@@ -20,6 +20,7 @@
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
 #include "tests/server/operator_key.h"
+#include "tests/support/folder_events.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 
@@ -95,10 +96,9 @@ class ProgramTest : public testing::Test {
 
   // Starts the service and waits until it serves; its port.
   std::uint16_t serve() {
+    const test::FolderEvents events(folder_);
     running_ = spawn({"run", "--config", "assayd.json"});
-    for (int i = 0; i < 20'000 && !std::filesystem::exists(folder_ / "ready.json"); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    EXPECT_TRUE(events.await([this] { return std::filesystem::exists(folder_ / "ready.json"); }));
     return Json::parse(read("ready.json"))["api_port"].get<std::uint16_t>();
   }
 

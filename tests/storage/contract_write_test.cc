@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract of storage/store.h: writes, groups of writes, snapshots.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "schemas/core/merkle.h"
 #include "tests/storage/store_contract.h"
+#include "tests/support/asleep.h"
 
 namespace assay::storage {
 namespace {
@@ -176,8 +178,12 @@ TEST_P(StoreContract, Snapshot_AllReadersBusy_IsUnavailableAndComesBack) {
 TEST_P(StoreContract, Snapshot_ReleasedWhileAnotherWaits_IsHandedOver) {
   open({.folder = {}, .readers = 1, .max_group = 8});
   auto first = snapshot();
-  std::thread waiter([&] { EXPECT_TRUE(store().snapshot()); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  test::Asleep waiting;
+  std::thread waiter([&] {
+    waiting.about_to_wait();
+    EXPECT_TRUE(store().snapshot());
+  });
+  waiting.await();
   first.reset();
   waiter.join();
 }
@@ -264,22 +270,21 @@ TEST_P(StoreContract, Write_FromManyThreads_EachIsAtItsIndexAndProvable) {
 TEST_P(StoreContract, Write_OneGroup_RefusedWriteDoesNotHarmOthers) {
   open({.folder = {}, .readers = 2, .max_group = 64});
   // The first write holds the writer until all others are queued, so that they become one group.
-  std::atomic<int> started = 0;
+  std::array<test::Asleep, 8> queued;
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
   std::thread holder([&] {
     write([&](Transaction& transaction) -> Status {
-      while (started < 8) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      for (const test::Asleep& one : queued) {
+        one.await();
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
       ASSAY_TRY(transaction.append(make_record("test.holder")));
       return {};
     });
   });
-  for (int t = 0; t < 8; ++t) {
+  for (std::size_t t = 0; t < queued.size(); ++t) {
     threads.emplace_back([&, t] {
-      ++started;
+      queued[t].about_to_wait();
       const auto state = store().write([&](Transaction& transaction) -> Status {
         ASSAY_TRY(transaction.append(make_record("test.appended", "t" + std::to_string(t))));
         return t % 2 == 0 ? Status() : Status(fail(ErrorCode::kForbidden, "no"));

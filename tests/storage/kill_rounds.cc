@@ -51,7 +51,7 @@ std::string run_and_kill(const std::string& folder, const std::string& prefix, b
     read_more();
   }
   std::thread killer([&] {
-    std::this_thread::sleep_for(after);
+    std::this_thread::sleep_for(after);  // wherever the child is then
     ::kill(child, SIGKILL);
   });
   while (read_more()) {

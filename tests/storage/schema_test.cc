@@ -111,7 +111,7 @@ TEST_F(SchemaTest, TriggerChangedWhileRunning_StopsWritesAndReads_EvenWhenItIsPu
   EXPECT_EQ(write().error().code, ErrorCode::kDataLoss);
   tamper_schema("DROP TRIGGER jobs_stay_finished;" + honest);
   EXPECT_EQ(write().error().code, ErrorCode::kDataLoss);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(10 * quick.probe_interval);  // a probe gives no event
   EXPECT_FALSE(store->healthy()) << "no probe makes it ready again";
   EXPECT_EQ(look("SELECT size FROM log_checkpoint"), size);
   store.reset();

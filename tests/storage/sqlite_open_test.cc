@@ -140,7 +140,7 @@ TEST_F(SqliteOpen, AnotherWriter_EndsTheOneThatIsBehind) {
   }
   EXPECT_EQ(append(*second, 1).size, 3U);
   EXPECT_TRUE(second->healthy());
-  std::this_thread::sleep_for(10 * wanted.probe_interval);
+  std::this_thread::sleep_for(10 * wanted.probe_interval);  // a probe gives no event
   EXPECT_FALSE(first->healthy()) << "what it probes is not its own";
 }
 

@@ -2,12 +2,14 @@
 // Admission and API have a share of the writer each: neither keeps the other waiting.
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <latch>
 #include <mutex>
 #include <thread>
 
 #include "storage/sqlite/write_queue.h"
 #include "tests/storage/sqlite_files.h"
+#include "tests/support/asleep.h"
 
 namespace assay::storage {
 namespace {
@@ -80,7 +82,6 @@ TEST(WriteQueue, PutBack_KeepsTheOrderOfEachClass) {
 class WriteClasses : public SqliteTest {
  protected:
   static constexpr std::size_t kGroup = 4;
-  static constexpr auto kQueued = std::chrono::milliseconds(50);
 
   void SetUp() override {
     SqliteOptions groups = options();
@@ -98,7 +99,8 @@ class WriteClasses : public SqliteTest {
   void start(
       Store& handle, char mark, std::size_t count, const std::function<void()>& inside = [] {}) {
     for (std::size_t i = 0; i < count; ++i) {
-      threads_.emplace_back([this, &handle, mark, inside] {
+      threads_.emplace_back([this, &handle, mark, inside, &queued = queued_.emplace_back()] {
+        queued.about_to_wait();
         EXPECT_TRUE(handle.write([&](Transaction& transaction) -> Status {
           ASSAY_TRY(transaction.append(make_record("test.appended")));
           inside();
@@ -107,6 +109,13 @@ class WriteClasses : public SqliteTest {
         }));
       });
     }
+  }
+  // Until all that was started waits.
+  void await_queued() {
+    for (const test::Asleep& one : queued_) {
+      one.await();
+    }
+    queued_.clear();
   }
   // Holds the writer's thread until what `queue` starts waits for it.
   void hold(const std::function<void()>& queue) {
@@ -121,7 +130,7 @@ class WriteClasses : public SqliteTest {
     });
     held.wait();
     queue();
-    std::this_thread::sleep_for(kQueued);
+    await_queued();
     go.count_down();
     holder.join();
   }
@@ -136,6 +145,7 @@ class WriteClasses : public SqliteTest {
   std::size_t max_group_ = kGroup;
   std::unique_ptr<Store> store_;
   std::vector<std::thread> threads_;
+  std::deque<test::Asleep> queued_;  // those of `threads_` that nobody awaited yet
   std::mutex mutex_;
   std::string order_;
 };
@@ -143,7 +153,7 @@ class WriteClasses : public SqliteTest {
 TEST_F(WriteClasses, AdmissionBesideAFloodOfTheApi_IsInTheNextGroup) {
   hold([&] {
     start(*store_, 'a', 24);
-    std::this_thread::sleep_for(kQueued);
+    await_queued();
     start(store_->for_admission(), 'K', 1);
   });
   const std::string order = finish();
@@ -154,7 +164,7 @@ TEST_F(WriteClasses, AdmissionBesideAFloodOfTheApi_IsInTheNextGroup) {
 TEST_F(WriteClasses, ApiBesideAFloodOfAdmission_IsInTheNextGroup) {
   hold([&] {
     start(store_->for_admission(), 'K', 24);
-    std::this_thread::sleep_for(kQueued);
+    await_queued();
     start(*store_, 'a', 1);
   });
   const std::string order = finish();
@@ -183,8 +193,10 @@ class LongGroups : public WriteClasses {
 TEST_F(LongGroups, OfTheApi_EndForAdmission) {
   std::latch reviewed(1);
   std::atomic<bool> first = true;
+  test::Asleep review;
   std::thread admission([&] {
     reviewed.wait();
+    review.about_to_wait();
     EXPECT_TRUE(store_->for_admission().write([&](Transaction& /*transaction*/) -> Status {
       note('K');
       return {};
@@ -194,7 +206,8 @@ TEST_F(LongGroups, OfTheApi_EndForAdmission) {
     start(*store_, 'a', 12, [&] {
       if (first.exchange(false)) {
         reviewed.count_down();
-        std::this_thread::sleep_for(kQueued);
+        review.await();
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // this write takes long
       }
     });
   });

@@ -208,9 +208,11 @@ class Owner:
     def answer(self, message):
         """Does what the node agent asks for; false when it asks for nothing."""
         if message["type"] == "export":
-            self.exports += 1
             self._send_pieces(message["request"], message["pieces"],
                               [self.files[piece].fd for piece in message["pieces"]])  # fmt: skip
+            with self.arrived:
+                self.exports += 1
+                self.arrived.notify_all()
         elif message["type"] == "read":
             begin, size = message["offset"], message["size"]
             self.window.bytes[:size] = self.files[message["piece"]].bytes[begin : begin + size]
@@ -233,6 +235,13 @@ class Owner:
             message = self.messages[index]
             del self.messages[: index + 1]
             return message
+
+    def wait_for_exports(self, more, timeout=PATIENT):
+        """Until fresh descriptors were sent so many times more."""
+        with self.arrived:
+            wanted = self.exports + more
+            if not self.arrived.wait_for(lambda: self.exports >= wanted, timeout):
+                raise TimeoutError(f"{wanted - self.exports} exports are missing")
 
     def wait_for_end(self, timeout=PATIENT):
         """Until the node agent has ended the connection; the code of its refusal."""

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -257,9 +258,7 @@ class Memory(NodeTestCase):
         self.order("verified")
         self.told(owner, "verified")
         # After some periods all that can be learned is learned.
-        begun = owner.exports
-        while owner.exports < begun + 6:
-            time.sleep(0.01)
+        owner.wait_for_exports(6)
         owner.write(0, 69_999, b"?")
         told = self.until(process, "instance", state="violated")
         self.assertEqual([item["tensor"] for item in told["findings"]], ["embed"])
@@ -326,7 +325,7 @@ class Memory(NodeTestCase):
         self.order("verified")
         self.told(owner, "verified")
         owner.write(1, 3, b"?")
-        time.sleep(0.3)
+        time.sleep(0.3)  # there is no event of a slice that does not run
         self.assertFalse([m for m in owner.messages if m.get("state") == "violated"])
         owner.hint(1, 1)
         self.told(owner, "violated")
@@ -440,16 +439,14 @@ class Memory(NodeTestCase):
         self.assertEqual([item["tensor"] for item in findings], ["embed"])
 
     def gone(self, pid):
-        end = time.monotonic() + harness.SLOW
-        while time.monotonic() < end:
-            try:
-                state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            except (FileNotFoundError, ProcessLookupError):
-                return
-            if state == "Z":
-                return
-            time.sleep(0.01)
-        self.fail(f"process {pid} goes on")
+        try:
+            end = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        try:
+            self.assertTrue(select.select([end], [], [], harness.SLOW)[0], f"process {pid} goes on")
+        finally:
+            os.close(end)
 
     def test_a_reader_that_fails_while_it_watches(self):
         """Killed or stopped: unknown, said to everybody, until a new job has looked at everything."""

@@ -14,7 +14,7 @@ bool is_write(const Review& review) {
 }
 
 // What is stored must be small enough for the reviews of its updates, which have it twice.
-Status check_size(const Asking& asking, const Review& review, ReviewSubject subject,
+Status check_size(const WebhookCall& asking, const Review& review, ReviewSubject subject,
                   std::size_t bytes) {
   const Status size = check_object_size(review, bytes);
   if (size || subject != ReviewSubject::kPod || !is_write(review)) {
@@ -25,7 +25,7 @@ Status check_size(const Asking& asking, const Review& review, ReviewSubject subj
   return selected ? size : Status();
 }
 
-Result<ReviewAnswer> judge(const Asking& asking, const Review& review, std::size_t bytes) {
+Result<ReviewAnswer> judge(const WebhookCall& asking, const Review& review, std::size_t bytes) {
   const ReviewSubject subject = subject_of(review);
   if (subject == ReviewSubject::kPod || subject == ReviewSubject::kClaim) {
     ASSAY_TRY(check_size(asking, review, subject, bytes));

@@ -47,7 +47,7 @@ Status add_annotations(const Json& binding, policy::Workload& workload) {
 }
 
 // `pod` is the one with the uid of the binding; when it has another name, the binding names none.
-Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
+Result<DecisionRequest> bind_request(const WebhookCall& asking, const Review& review,
                                      const BindingView& binding,
                                      std::optional<storage::PodRow> pod) {
   if (pod && (pod->name_space != review.name_space || pod->name != binding.name)) {
@@ -72,7 +72,7 @@ Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
 
 }  // namespace
 
-Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge_binding(const WebhookCall& asking, const Review& review) {
   const auto binding = binding_of(review.object);
   const bool same_name =
       binding && (review.object_name.empty() || review.object_name == binding->name);

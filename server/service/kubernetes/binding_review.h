@@ -11,6 +11,6 @@ namespace assay::server {
 
 // Decides at bind about the pod as it was stored at its admission (judging.h). Annotations of the
 // binding are read like annotations of the pod, because Kubernetes copies them to the pod.
-[[nodiscard]] Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> judge_binding(const WebhookCall& asking, const Review& review);
 
 }  // namespace assay::server

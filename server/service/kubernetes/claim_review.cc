@@ -19,7 +19,7 @@ std::string volume_of(const Review& review) {
   return !stored.empty() ? stored : volume_in(review.object);
 }
 
-storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Json& object) {
+storage::ClaimRow claim_of(const WebhookCall& asking, const Review& review, const Json& object) {
   return {.cluster = asking.principal,
           .name_space = review.name_space,
           .name = metadata_text(object, "name"),
@@ -41,7 +41,7 @@ bool same(const storage::ClaimRow& a, const storage::ClaimRow& b) {
   return a.uid == b.uid && a.volume == b.volume;
 }
 
-Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
+Result<std::optional<storage::ClaimRow>> known_claim(const WebhookCall& asking,
                                                      const storage::ClaimRow& claim) {
   ASSAY_ASSIGN(const auto snapshot, asking.store.snapshot());
   auto known = snapshot->claim(claim.cluster, claim.name_space, claim.name);
@@ -73,7 +73,7 @@ Status put(storage::Transaction& transaction, storage::ClaimRow claim, bool only
 // A creation may be refused after its review (409), so nothing is learnt from it: only updates are
 // about the claim that is there, and binding a claim is one. A claim that says it is bound already
 // would never be updated; while another one is known under its name, it does not come.
-Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review,
+Result<ReviewAnswer> judge_creation(const WebhookCall& asking, const Review& review,
                                     const storage::ClaimRow& claim) {
   const Json& annotations = member_at(member_at(review.object, "metadata"), "annotations");
   if (member_at(annotations, kBindCompleted).is_null()) {
@@ -89,7 +89,7 @@ Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review,
 
 }  // namespace
 
-Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> record_claim(const WebhookCall& asking, const Review& review) {
   const bool going = is_going(review);
   const storage::ClaimRow claim =
       claim_of(asking, review, review.operation == "DELETE" ? review.old_object : review.object);

@@ -14,6 +14,6 @@ namespace assay::server {
 // the same name, denies a new claim that says that it is already bound to a volume. Returns an
 // Error, and so denies the review, when the stored volume is wrong and cannot be changed in the
 // store.
-[[nodiscard]] Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> record_claim(const WebhookCall& asking, const Review& review);
 
 }  // namespace assay::server

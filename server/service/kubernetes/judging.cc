@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxKind = 256;
 constexpr std::size_t kMaxOperation = 32;
 
-Json context_of(const Asking& asking, const Review& review) {
+Json context_of(const WebhookCall& asking, const Review& review) {
   return {
       {"via", asking.call == AdmissionCall::kMutate ? "admission-mutate" : "admission-validate"},
       {"uid", review.uid},
@@ -45,8 +45,8 @@ std::vector<std::string> references_of(const storage::PodRow& row) {
   return references;
 }
 
-DecisionRequest request_for(const Asking& asking, const Review& review, policy::Workload workload,
-                            std::vector<std::string> models) {
+DecisionRequest request_for(const WebhookCall& asking, const Review& review,
+                            policy::Workload workload, std::vector<std::string> models) {
   const bool bound = !workload.node.empty();
   return {.point = bound ? DecisionPoint::kBind : DecisionPoint::kCreate,
           .models = std::move(models),
@@ -60,7 +60,7 @@ DecisionRequest request_for(const Asking& asking, const Review& review, policy::
           .store = &asking.store};
 }
 
-Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
+Result<ReviewAnswer> not_applicable(const WebhookCall& asking, const Review& review,
                                     const DecisionRequest& request, const Json& patch) {
   if (asking.keeps(review)) {
     const bool kept =

@@ -17,7 +17,7 @@ namespace assay::server {
 
 // A call by the API server of a cluster. The name of the principal (the caller in the trust store)
 // identifies the cluster, because each cluster has its own principal.
-struct Asking {
+struct WebhookCall {
   Services& services;
   storage::Store& store;  // what reviews write with: Services::store with admission's share
   AdmissionCall call;
@@ -39,14 +39,14 @@ struct Asking {
 [[nodiscard]] std::vector<std::string> references_of(const storage::PodRow& row);
 
 // Returns the request for a decision: at bind when the workload has a node, else at create.
-[[nodiscard]] DecisionRequest request_for(const Asking& asking, const Review& review,
+[[nodiscard]] DecisionRequest request_for(const WebhookCall& asking, const Review& review,
                                           policy::Workload workload,
                                           std::vector<std::string> models);
 
 // Allows the workload of `request`, which no policy selects, and logs this. Stores
 // `request.keeps`, if any. Denies a change of a known pod when the changed pod cannot be kept,
 // because the next review would then judge the pod as it was before.
-[[nodiscard]] Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
+[[nodiscard]] Result<ReviewAnswer> not_applicable(const WebhookCall& asking, const Review& review,
                                                   const DecisionRequest& request,
                                                   const Json& patch = Json::array());
 

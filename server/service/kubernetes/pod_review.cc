@@ -72,7 +72,7 @@ std::vector<std::string> annotated_models(const PodView& pod) {
 }
 
 // The pod to remember: validation sees it as it will be stored, with its name and uid.
-std::optional<storage::PodRow> new_row(const Asking& asking, const Review& review,
+std::optional<storage::PodRow> new_row(const WebhookCall& asking, const Review& review,
                                        const policy::Workload& workload) {
   storage::PodRow row;
   row.cluster = asking.principal;
@@ -101,7 +101,7 @@ storage::PodRow settled_by(const Review& review, storage::PodRow row) {
 }
 
 // Keeps where the pod is. When that fails, any node that was allowed stays possible.
-void settle(const Asking& asking, const Review& review, const storage::PodRow& row) {
+void settle(const WebhookCall& asking, const Review& review, const storage::PodRow& row) {
   const std::string node = stored_node(review);
   const bool known = node.empty() || row.settled == node;
   if (known || !asking.keeps(review) || asking.services.unselected.find(row.cluster, row.uid)) {
@@ -119,7 +119,7 @@ void settle(const Asking& asking, const Review& review, const storage::PodRow& r
 
 // A pod that is not known: everything is read from its object. One that names its node goes there
 // without a binding, or is there already.
-Result<DecisionRequest> unknown_request(const Asking& asking, const Review& review,
+Result<DecisionRequest> unknown_request(const WebhookCall& asking, const Review& review,
                                         const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.node = node_of(pod);
@@ -134,7 +134,7 @@ Result<DecisionRequest> unknown_request(const Asking& asking, const Review& revi
 
 // A known pod whose containers change: its models and labels are those that were judged. It is
 // judged on `node`; empty: it has none.
-Result<DecisionRequest> known_request(const Asking& asking, const Review& review,
+Result<DecisionRequest> known_request(const WebhookCall& asking, const Review& review,
                                       const PodView& pod, const storage::PodRow& row,
                                       const std::string& node) {
   ASSAY_ASSIGN(const policy::Workload judged, policy::workload_from_json(row.workload));
@@ -158,7 +158,7 @@ Result<DecisionRequest> known_request(const Asking& asking, const Review& review
 
 // Image volumes get their digests first: what has none is no place of a model. What was read to
 // find them is left in `snapshot`.
-Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod,
+Result<Json> pin_images(const WebhookCall& asking, const Review& review, PodView& pod,
                         std::unique_ptr<storage::Snapshot>& snapshot) {
   const std::vector<std::string> references = annotated_models(pod);
   if (asking.call != AdmissionCall::kMutate || references.empty() || !has_unpinned_image(pod)) {
@@ -175,7 +175,7 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   return image_patch(asking.services, *snapshot, resolved.models, workload, now, pod);
 }
 
-Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, PodView pod) {
+Result<ReviewAnswer> judge_creation(const WebhookCall& asking, const Review& review, PodView pod) {
   std::unique_ptr<storage::Snapshot> snapshot;
   ASSAY_ASSIGN(Json patch, pin_images(asking, review, pod, snapshot));
   ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
@@ -197,7 +197,7 @@ Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, 
 
 // --- changes
 
-Result<ReviewAnswer> decide_and_answer(const Asking& asking, const Review& review,
+Result<ReviewAnswer> decide_and_answer(const WebhookCall& asking, const Review& review,
                                        const DecisionRequest& request,
                                        std::unique_ptr<storage::Snapshot> snapshot) {
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
@@ -207,7 +207,7 @@ Result<ReviewAnswer> decide_and_answer(const Asking& asking, const Review& revie
 
 // A pod that waits and is not known gets to be known by any update, if it would be let in: else its
 // binding stays refused, but its metadata stay changeable.
-ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const PodView& pod,
+ReviewAnswer judge_waiting(const WebhookCall& asking, const Review& review, const PodView& pod,
                            std::unique_ptr<storage::Snapshot> snapshot) {
   const auto answer = [&]() -> Result<ReviewAnswer> {
     ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
@@ -235,8 +235,8 @@ bool is_denied(const DecisionAnswer& decided) {
 }
 
 // Allowed when it is allowed wherever the pod may be. Only the last decision changes what is kept.
-Result<ReviewAnswer> judge_change(const Asking& asking, const Review& review, const PodView& pod,
-                                  KnownPod known) {
+Result<ReviewAnswer> judge_change(const WebhookCall& asking, const Review& review,
+                                  const PodView& pod, KnownPod known) {
   const std::vector<std::string> nodes = possible_nodes(review, *known.row);
   for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
     ASSAY_ASSIGN(DecisionRequest request, known_request(asking, review, pod, *known.row, nodes[i]));
@@ -252,7 +252,8 @@ Result<ReviewAnswer> judge_change(const Asking& asking, const Review& review, co
   return decide_and_answer(asking, review, request, std::move(known.snapshot));
 }
 
-Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
+Result<ReviewAnswer> judge_update(const WebhookCall& asking, const Review& review,
+                                  const PodView& pod) {
   if (misleads(review, pod)) {
     return refuse(review, Reason::kAnnotationReserved,
                   "a pod that shows a decision keeps its annotations of assay.dev");
@@ -281,7 +282,7 @@ Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, co
 
 // A pod beyond the limits of workload_of(): nobody's business here when no policy selects it. It is
 // not kept, and a binding that a later policy may select is refused.
-Result<ReviewAnswer> judge_unread(const Asking& asking, const Review& review, Error why) {
+Result<ReviewAnswer> judge_unread(const WebhookCall& asking, const Review& review, Error why) {
   // One after the other: each of the two holds a reader.
   ASSAY_ASSIGN(const bool selected, may_be_selected(asking, review));
   ASSAY_ASSIGN(const KnownPod known,
@@ -299,7 +300,7 @@ Result<ReviewAnswer> judge_unread(const Asking& asking, const Review& review, Er
 
 // --- templates
 
-Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
+Result<ReviewAnswer> judge_template(const WebhookCall& asking, const Review& review,
                                     const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.requester = requester_of(review, pod);
@@ -312,7 +313,7 @@ Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
 
 }  // namespace
 
-Result<bool> may_be_selected(const Asking& asking, const Review& review) {
+Result<bool> may_be_selected(const WebhookCall& asking, const Review& review) {
   const auto pod = pod_of(review.kind, review.object);
   if (!pod) {
     return true;
@@ -328,7 +329,7 @@ Result<bool> may_be_selected(const Asking& asking, const Review& review) {
                           workload->node.empty() ? DecisionPoint::kCreate : DecisionPoint::kBind);
 }
 
-Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge_pod(const WebhookCall& asking, const Review& review) {
   auto pod = pod_of(review.kind, review.object);
   if (!pod || pod->spec.empty()) {
     return fail(ErrorCode::kInvalidParameter, "the review has no pod");
@@ -340,7 +341,7 @@ Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review) {
              : judge_unread(asking, review, std::move(answer).error());
 }
 
-ReviewAnswer advise_template(const Asking& asking, const Review& review) {
+ReviewAnswer advise_template(const WebhookCall& asking, const Review& review) {
   const auto pod = pod_of(review.kind, review.object);
   if (asking.call == AdmissionCall::kMutate || !pod) {
     return allow_unjudged(review, kNotApplicable);
@@ -352,7 +353,7 @@ ReviewAnswer advise_template(const Asking& asking, const Review& review) {
                                   std::string(info(answer.error().code).code)});
 }
 
-ReviewAnswer forget_pod(const Asking& asking, const Review& review) {
+ReviewAnswer forget_pod(const WebhookCall& asking, const Review& review) {
   const std::string uid = metadata_text(review.old_object, "uid");
   if (asking.keeps(review) && !uid.empty()) {
     // When this fails the row goes by its age.

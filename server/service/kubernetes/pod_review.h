@@ -12,15 +12,15 @@ namespace assay::server {
 
 // Whether a policy selects the pod of the review. A pod beyond the limits of workload_of() may be
 // any pod: then, whether a policy in mode enforce selects any pods of its namespace.
-[[nodiscard]] Result<bool> may_be_selected(const Asking& asking, const Review& review);
+[[nodiscard]] Result<bool> may_be_selected(const WebhookCall& asking, const Review& review);
 
 // Judges a pod when it is created, and when an update changes what it mounts or runs.
-[[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> judge_pod(const WebhookCall& asking, const Review& review);
 // Allows a template (an object that makes pods). Warnings say why pods of the template would be
 // denied. Stores nothing.
-[[nodiscard]] ReviewAnswer advise_template(const Asking& asking, const Review& review);
+[[nodiscard]] ReviewAnswer advise_template(const WebhookCall& asking, const Review& review);
 // Removes a pod from the store when the cluster deletes the pod. Allows the review even when the
 // removal fails.
-[[nodiscard]] ReviewAnswer forget_pod(const Asking& asking, const Review& review);
+[[nodiscard]] ReviewAnswer forget_pod(const WebhookCall& asking, const Review& review);
 
 }  // namespace assay::server

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/choose/choose.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"
 

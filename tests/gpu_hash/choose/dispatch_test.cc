@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/choose/choose.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/device.h"
 #include "gpu_hash/drivers.h"
 #include "gpu_hash/opencl/opencl.h"

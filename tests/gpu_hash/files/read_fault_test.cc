@@ -20,7 +20,7 @@
 
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/artifact_verify.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/drivers.h"
 #include "gpu_hash/source_file.h"

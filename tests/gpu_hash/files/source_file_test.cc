@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/artifact_hash.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/model/plan.h"
 #include "tests/gpu_hash/support.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/artifact_verify.h"
-#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/prove.h"
 #include "schemas/core/merkle.h"
 #include "tests/gpu_hash/support.h"

@@ -218,7 +218,7 @@ Verdict judge(Call call) {
   }
   ++made;
   if (plan->how == How::kSlow) {
-    std::this_thread::sleep_for(kSlow);
+    std::this_thread::sleep_for(kSlow);  // as long as the device takes
     return {};
   }
   if (plan->how == How::kDies) {

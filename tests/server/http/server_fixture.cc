@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/server/http/server_fixture.h"
 
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <future>
-#include <thread>
 
 #include "server/http/self_signed.h"
 #include "tests/support/seen_codes.h"
@@ -79,6 +79,24 @@ class StubExchange final : public Exchange {
   std::optional<Error> error_;
 };
 
+// What wakes wait_until().
+std::mutex step_mutex;
+std::condition_variable stepped;
+std::uint64_t steps = 0;  // guarded by step_mutex
+
+void note_step() {
+  {
+    const std::scoped_lock lock(step_mutex);
+    ++steps;
+  }
+  stepped.notify_all();
+}
+
+std::uint64_t steps_so_far() {
+  const std::scoped_lock lock(step_mutex);
+  return steps;
+}
+
 std::filesystem::path make_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "assay-server-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
@@ -88,6 +106,12 @@ std::filesystem::path make_folder() {
 }
 
 }  // namespace
+
+int Count::operator++() {
+  const int value = ++value_;
+  note_step();
+  return value;
+}
 
 std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head,
                                                 std::optional<Digest> client_key) {
@@ -136,7 +160,9 @@ SteadyTime::Point ManualTime::now() const {
 
 std::chrono::nanoseconds ManualTime::until(Point deadline) const {
   const std::scoped_lock lock(mutex_);
-  asked_.insert(deadline);
+  if (asked_.insert(deadline).second) {
+    note_step();
+  }
   return deadline <= now_ ? std::chrono::nanoseconds(0) : std::chrono::milliseconds(1);
 }
 
@@ -206,10 +232,18 @@ void ServerTest::let_pass(std::chrono::milliseconds limit) {
 }
 
 void ServerTest::wait_until(const std::function<bool()>& done) {
-  for (int i = 0; i < 60'000 && !done(); ++i) {  // an emulated processor takes long
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // The server says nothing when it has given back memory or a place: then this looks again soon.
+  constexpr std::chrono::milliseconds kSoon{5};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (true) {
+    const std::uint64_t seen = steps_so_far();
+    if (done()) {
+      return;
+    }
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    std::unique_lock lock(step_mutex);
+    stepped.wait_for(lock, kSoon, [seen] { return steps != seen; });
   }
-  EXPECT_TRUE(done());
 }
 
 }  // namespace assay::server::test

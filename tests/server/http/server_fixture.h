@@ -20,6 +20,16 @@
 
 namespace assay::server::test {
 
+// A number that only grows. Each step wakes wait_until(), from whatever thread.
+class Count {
+ public:
+  int operator++();
+  operator int() const { return value_; }  // NOLINT(google-explicit-constructor): it is a number
+
+ private:
+  std::atomic<int> value_ = 0;
+};
+
 // Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
 // after a trip to the pool, "/vital" on the threads for that, everything else with what `handler`
 // makes of the body (an echo unless told otherwise). Bodies beyond `body_limit` are refused.
@@ -37,14 +47,14 @@ class StubApplication final : public Application {
   std::function<Response(const Head& head, const Bytes& body)> handler;
   std::function<void()> before_admit;
   std::uint64_t body_limit = 65536;
-  std::atomic<int> opened = 0;    // requests
-  std::atomic<int> received = 0;  // bodies
-  std::atomic<int> handled = 0;
-  std::atomic<int> accepted = 0;
-  std::atomic<int> turned_away = 0;
-  std::atomic<int> handshakes_failed = 0;
-  std::atomic<int> closed = 0;
-  std::atomic<int> defects = 0;
+  Count opened;    // requests
+  Count received;  // bodies
+  Count handled;
+  Count accepted;
+  Count turned_away;
+  Count handshakes_failed;
+  Count closed;
+  Count defects;
   std::mutex mutex;
   std::optional<Digest> last_client_key;  // under `mutex`
   std::vector<int> statuses;              // of closed exchanges, under `mutex`
@@ -64,7 +74,7 @@ class Gate {
   }
   ~Gate() { open(); }
 
-  std::atomic<int> waiting = 0;
+  Count waiting;
 
  private:
   std::latch latch_{1};
@@ -101,7 +111,8 @@ class ServerTest : public testing::Test {
   std::unique_ptr<TlsClient> client(TlsClientOptions options);
   // Sends bytes on a connection of their own.
   std::optional<HttpAnswer> ask(std::string_view bytes);
-  // Waits until `done` holds; a failure after ten seconds.
+  // Waits until `done` holds, asked after each step of a Count or of the server's time; a failure
+  // after a minute.
   static void wait_until(const std::function<bool()>& done);
   // Once the server waits for `limit` from now, lets just that much time pass.
   void let_pass(std::chrono::milliseconds limit);

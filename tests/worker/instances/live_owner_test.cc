@@ -336,7 +336,7 @@ TEST(LiveOwner, SecondYield_EndsTheConnection_WhileTheFirstHasTime) {
   for (int i = 0; i < 3; ++i) {
     late.end.send(OwnerYield{1, std::chrono::milliseconds(1)});
     EXPECT_EQ(late.agent.recorder.next(), "yields a 1");
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // its time is over then
   }
 }
 

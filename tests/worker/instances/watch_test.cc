@@ -4,8 +4,6 @@
 #include "worker/instances/watch.h"
 
 #include <atomic>
-#include <cstdio>
-#include <ctime>
 #include <future>
 #include <thread>
 
@@ -326,17 +324,10 @@ TEST_P(WatchTest, AStep_HoldsASliceUp_AndItsEndLetsItRun) {
   __atomic_store_n(page + 2, 1, __ATOMIC_RELEASE);
   begin({.period = milliseconds(60'000)});
   owners_[0]->flip(0, 5);
-  std::timespec cpu_begin{};
-  std::timespec cpu_end{};
-  std::this_thread::sleep_for(milliseconds(100));
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_begin);
+  // There is no event of a slice that does not run. How often the page is looked at meanwhile, and
+  // what that costs: pace_of(), in hints_test.cc.
   std::this_thread::sleep_for(milliseconds(300));
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_end);
   EXPECT_TRUE(owners_[0]->told().empty());
-  const double used = static_cast<double>(cpu_end.tv_sec - cpu_begin.tv_sec) * 1e9 +
-                      static_cast<double>(cpu_end.tv_nsec - cpu_begin.tv_nsec);
-  std::printf("waiting for a step to end: %.2f %% of a core\n", used / 3e6);
-  EXPECT_LT(used, 60e6);  // a fifth: far more than it takes, far less than without a pause
   __atomic_store_n(page + 3, 1, __ATOMIC_RELEASE);
   owners_[0]->await(InstanceState::kViolated);
 }

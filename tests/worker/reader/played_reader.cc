@@ -74,7 +74,7 @@ class SlowEngine final : public gpu_hash::Engine {
       std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
     if (const auto time = std::exchange(time_, {}); time.count() > 0) {
       const gpu_hash::Preparing preparing(request.progress);
-      std::this_thread::sleep_for(time);
+      std::this_thread::sleep_for(time);  // the compiler works
     }
     return engine_->hash(regions, request);
   }
