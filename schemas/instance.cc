@@ -116,9 +116,8 @@ Status check_pieces(const InstanceRegistration& registration) {
 // The parts of one tensor lie in their pieces, and have the bytes that dtype and shape say.
 Status check_tensor(const InstanceRegistration& registration, std::size_t index) {
   const InstanceTensor& tensor = registration.tensors[index];
-  const auto bits = dtype_bits(tensor.dtype);
-  const auto elements = element_count(tensor.shape);
-  if (!bits || !elements || *elements > kMaxBytes / *bits || *elements * *bits % 8 != 0) {
+  const auto expected = tensor_size(tensor.dtype, tensor.shape);
+  if (!expected) {
     return wrong("dtype and shape give no number of bytes", at("tensors", index, "/shape"));
   }
   std::uint64_t size = 0;
@@ -136,7 +135,7 @@ Status check_tensor(const InstanceRegistration& registration, std::size_t index)
     }
     size += part.size;
   }
-  return size == *elements * *bits / 8
+  return size == *expected
              ? Status()
              : wrong("the parts have not the bytes that dtype and shape say", at("tensors", index));
 }

@@ -39,6 +39,7 @@ bool is_about_model(ErrorCode code) {
     case ErrorCode::kInvalidPath:
     case ErrorCode::kInvalidParameter:
     case ErrorCode::kMalformedSafetensors:
+    case ErrorCode::kMalformedGguf:
     case ErrorCode::kLimitExceeded:
       return true;
     default:

@@ -202,7 +202,8 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
 // What no manifest covers lies in the model: that is a difference, not trouble with looking.
 bool is_answer(ErrorCode code) {
   return code == ErrorCode::kUnsupportedFileType || code == ErrorCode::kInvalidPath ||
-         code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kLimitExceeded;
+         code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kMalformedGguf ||
+         code == ErrorCode::kLimitExceeded;
 }
 
 Result<Exit> answer_or_error(const Context& context, const TrustedManifest& trusted,

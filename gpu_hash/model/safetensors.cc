@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "gpu_hash/model/header_file.h"
 #include "gpu_hash/model/missing_files.h"
 #include "gpu_hash/model/safetensors_json.h"
 #include "schemas/core/dtype.h"
@@ -154,16 +155,7 @@ Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read
 }
 
 Result<Safetensors> read_safetensors(const SourceFile& file) {
-  ASSAY_ASSIGN(const std::shared_ptr<const OpenFile> opened, file.open());
-  auto result = read_safetensors(
-      file.size(),
-      [&](std::uint64_t offset, std::span<std::uint8_t> out) { return opened->read(offset, out); });
-  if (!result && result.error().code == ErrorCode::kMalformedSafetensors) {
-    Error error = std::move(result).error();
-    error.where = error.where.empty() ? file.label() : file.label() + "#" + error.where;
-    return std::unexpected(std::move(error));
-  }
-  return result;
+  return read_header_of<Safetensors>(file, ErrorCode::kMalformedSafetensors, &read_safetensors);
 }
 
 bool is_safetensors_path(std::string_view path) { return path.ends_with(".safetensors"); }

@@ -145,10 +145,7 @@ Status check_tensor(const TensorEntry& tensor, const FileSizes& files) {
   if (tensor.size > kSizeLimit || tensor.offset > kSizeLimit - tensor.size) {
     return violation("a tensor must end below 2^53");
   }
-  // Fewer than 2^53 elements of at most 64 bits: no overflow.
-  const auto bits = dtype_bits(tensor.dtype);
-  const auto elements = element_count(tensor.shape);
-  if (!bits || !elements || *elements * *bits != tensor.size * 8) {
+  if (tensor_size(tensor.dtype, tensor.shape) != tensor.size) {
     return violation("the tensor's size does not follow from a known dtype and its shape");
   }
   if (files.empty()) {

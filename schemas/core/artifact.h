@@ -88,7 +88,7 @@ struct FileEntry {
 
 struct TensorEntry {
   std::string name;
-  std::string dtype;                 // as spelled in the safetensors header
+  std::string dtype;                 // as its format spells it (schemas/core/dtype.h)
   std::vector<std::uint64_t> shape;  // empty for a scalar
   std::string file;                  // path of the file that holds it
   std::uint64_t offset;              // bytes from the start of the file, below 2^53

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import support
-from reference import jcs, merkle, safetensors, tree
+from reference import gguf, jcs, merkle, safetensors, tree
 from vectorgen import painted
 
 
@@ -245,6 +245,19 @@ class Safetensors(unittest.TestCase):
                 continue
             with self.assertRaises(safetensors.SafetensorsError, msg=case["name"]) as caught:
                 safetensors.read_header(stream, case["file_size"])
+            self.assertEqual(caught.exception.reason, case["reason"], case["name"])
+
+
+class Gguf(unittest.TestCase):
+    def test_vectors(self):
+        for case in support.vectors("gguf")["cases"]:
+            stream = io.BytesIO(base64.b64decode(case["head"]))
+            if case["want"] == "accept":
+                want = {name: value for name, value in case.items() if name not in ("name", "head", "file_size", "want")}
+                self.assertEqual(gguf.read_header(stream, case["file_size"]), want, case["name"])
+                continue
+            with self.assertRaises(gguf.GgufError, msg=case["name"]) as caught:
+                gguf.read_header(stream, case["file_size"])
             self.assertEqual(caught.exception.reason, case["reason"], case["name"])
 
 
