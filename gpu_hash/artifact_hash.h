@@ -56,8 +56,8 @@ struct ArtifactOptions {
   bool refuse_lacks = false;
 };
 
-// A file that shows that the model is not whole: a pointer of Git LFS, or an index of shards that
-// names files which are not there.
+// A file that shows that the model is not whole, or that its files do not fit each other: a pointer
+// of Git LFS, an index of shards, a part of a GGUF model, or an ONNX model with external data.
 struct Lack {
   std::string file;    // path in the artifact
   std::string detail;  // what is wrong, and what to do, for people

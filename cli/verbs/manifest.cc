@@ -246,9 +246,10 @@ void add_create(const Command& group, Context& context) {
               "the outline of OLD, of the same span, from which --outline is completed");
   verb.flag("--trust-mtime", options->trust_mtime,
             "you vouch for OLD and OLD.times, and that no file changes without its time");
-  verb.flag("--allow-incomplete", options->allow_incomplete,
-            "also make a manifest of Git LFS pointers in place of files, or without shards that a "
-            "*.safetensors.index.json names");
+  verb.flag(
+      "--allow-incomplete", options->allow_incomplete,
+      "also make a manifest of a model that is not whole: Git LFS pointers in place of files, "
+      "shards, parts of a GGUF model or external data that are missing or do not fit");
   add_signing_options(verb, options->signing, false);
   verb.note(
       "Without --key the manifest is an unsigned in-toto statement for 'assay sign'. What is "

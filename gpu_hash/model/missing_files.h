@@ -18,10 +18,11 @@ inline constexpr std::string_view kLfsPointer =
 // others. Errors: those of SourceFile::open() and OpenFile::read().
 [[nodiscard]] Result<bool> is_lfs_pointer(const SourceFile& file);
 
-// Looks for pointers of Git LFS, and for shards that an index of safetensors files
-// (*.safetensors.index*.json) names and that are not among `files`. `files` are ordered by path. An
-// index that cannot be read is a lack. Any other file that cannot be read is none: to hash it is an
-// error.
+// Looks for pointers of Git LFS; for indexes of safetensors files (*.safetensors.index*.json) that
+// do not fit their shards; for parts of a GGUF model that do not fit each other; and for ONNX
+// models whose external data are not among `files`. `files` are ordered by path. An index or an
+// ONNX model that cannot be read is a lack. Any other file that cannot be read is none: to hash it
+// is an error.
 [[nodiscard]] std::vector<Lack> find_lacks(const std::vector<WalkedFile>& files);
 
 }  // namespace assay::gpu_hash

@@ -154,7 +154,8 @@ class Lacks(Case):
         refused = json.loads(self.create("m", code=TROUBLE).err.splitlines()[-1])["error"]
         self.assertEqual(refused["code"], "incomplete-model")
         self.create("m", "--allow-incomplete")
-        self.write("m/sub/model-2.safetensors", one)
+        other = harness.safetensors({"b": ("U8", [1], b"x"), "c": ("U8", [2], b"yz")})
+        self.write("m/sub/model-2.safetensors", other)
         self.assertNotIn("lacks", self.hash("m"))
         self.create("m")
 
