@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/model/plan.h"
 
+#include <string_view>
 #include <utility>
+
+#include "gpu_hash/gguf.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -10,21 +13,33 @@ std::unexpected<Error> cancelled() {
   return fail(ErrorCode::kCancelled, "hashing was stopped on request");
 }
 
+bool has_tensors(std::string_view path) { return is_safetensors_path(path) || is_gguf_path(path); }
+
+Result<std::vector<Tensor>> tensors_of(const WalkedFile& file) {
+  if (is_gguf_path(file.path)) {
+    ASSAY_ASSIGN(Gguf parsed, read_gguf(*file.source));
+    return std::move(parsed.tensors);
+  }
+  ASSAY_ASSIGN(Safetensors parsed, read_safetensors(*file.source));
+  return std::move(parsed.tensors);
+}
+
 // Appends the tensors of file `index`, or notes why there are none.
 Status plan_tensors(ArtifactPlan& plan, std::size_t index) {
-  auto parsed = read_safetensors(*plan.files[index].source);
-  if (!parsed) {
-    if (parsed.error().code != ErrorCode::kMalformedSafetensors) {
-      return std::unexpected(std::move(parsed).error());
+  auto tensors = tensors_of(plan.files[index]);
+  if (!tensors) {
+    const ErrorCode code = tensors.error().code;
+    if (code != ErrorCode::kMalformedSafetensors && code != ErrorCode::kMalformedGguf) {
+      return std::unexpected(std::move(tensors).error());
     }
-    plan.malformed.push_back({index, std::move(parsed).error()});
+    plan.malformed.push_back({index, std::move(tensors).error()});
     return {};
   }
-  if (plan.objects.size() + parsed->tensors.size() > kMaxEntries) {
+  if (plan.objects.size() + tensors->size() > kMaxEntries) {
     return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries",
                 plan.files[index].path);
   }
-  for (Tensor& tensor : parsed->tensors) {
+  for (Tensor& tensor : *tensors) {
     plan.objects.push_back({index, std::move(tensor)});
   }
   return {};
@@ -112,7 +127,7 @@ Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects object
     if (objects != Objects::kTensors) {
       plan.objects.push_back({i, std::nullopt});
     }
-    if (objects != Objects::kFiles && is_safetensors_path(plan.files[i].path)) {
+    if (objects != Objects::kFiles && has_tensors(plan.files[i].path)) {
       ASSAY_TRY(plan_tensors(plan, i));
     }
   }

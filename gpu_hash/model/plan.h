@@ -22,7 +22,7 @@ struct PlannedObject {
   std::optional<Tensor> tensor;
 };
 
-// A safetensors file that does not parse.
+// A safetensors or GGUF file that does not parse.
 struct MalformedFile {
   std::size_t file;
   Error error;
@@ -36,8 +36,8 @@ struct ArtifactPlan {
   std::vector<MalformedFile> malformed;
 };
 
-// Lists the objects of `files`. A malformed safetensors file is listed in `malformed` and is not an
-// error.
+// Lists the objects of `files`. A malformed safetensors or GGUF file is listed in `malformed` and
+// is not an error.
 [[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
                                                  const std::stop_token& stop);
 

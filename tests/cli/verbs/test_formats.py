@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formats of weights: what users are told of files that do not fit each other."""
+import io
 import json
+import os
 import pathlib
+import random
 import sys
+import unittest
 
 import harness
 from harness import TROUBLE
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from reference import gguf as reference  # noqa: E402
 from vectorgen import gguf_vectors as make  # noqa: E402
+
+try:  # of PyPI; it needs numpy
+    import gguf
+    import numpy
+except ImportError:
+    gguf = None
+
+SEED = int(os.environ.get("ASSAY_SEED", random.SystemRandom().getrandbits(32)))
+
 
 def gguf_file(tensors, keys=make.KEYS):
     """A GGUF file of I8 tensors {name: bytes}."""
@@ -174,6 +188,60 @@ class Onnx(Case):
     def test_what_is_no_model(self):
         self.write("m/model.onnx", b"this is no model")
         self.assertIn("cannot be read as an ONNX model", self.lacks()["model.onnx"])
+
+
+class GgufTensors(Case):
+    def tensors(self, path):
+        got = self.assay("hash", path, "--objects", "tensors", "-o", "json").json()
+        return [{name: entry[name] for name in ("name", "dtype", "shape", "offset", "size")}
+                for entry in got["objects"]]  # fmt: skip
+
+    def test_tensors_are_listed_as_the_reference_reads_them(self):
+        content = gguf_file({"b": b"abc", "a": bytes(100)})
+        self.write("m.gguf", content)
+        want = reference.read_header(io.BytesIO(content), len(content))["tensors"]
+        self.assertEqual(self.tensors("m.gguf"), want)
+
+    def test_a_malformed_file_is_refused(self):
+        self.write("m.gguf", gguf_file({"b": b"abc"})[:-1])
+        self.assertEqual(self.error("hash", "m.gguf"), "malformed-gguf")
+
+    @unittest.skipUnless(gguf, "gguf of PyPI, or numpy, is not installed")
+    def test_files_of_the_gguf_package(self):
+        rng = random.Random(SEED)
+        known = {kind: sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items() if kind.name in reference.BLOCKS}
+        for kind, sizes in known.items():
+            self.assertEqual(sizes, reference.BLOCKS[kind.name], kind.name)
+        for turn in range(20):
+            path = self.dir / f"{turn}.gguf"
+            self.write_random(rng, path, known)
+            with self.subTest(seed=SEED, turn=turn):
+                want = sorted(({"name": tensor.name, "dtype": tensor.tensor_type.name,
+                                "shape": [int(n) for n in reversed(tensor.shape)],
+                                "offset": int(tensor.data_offset), "size": int(tensor.n_bytes)}
+                               for tensor in gguf.GGUFReader(path).tensors),
+                              key=lambda tensor: tensor["name"].encode())  # fmt: skip
+                with open(path, "rb") as stream:
+                    read = reference.read_header(stream, path.stat().st_size)
+                self.assertEqual(read["tensors"], want)
+                self.assertEqual(self.tensors(path.name), want)
+
+    def write_random(self, rng, path, known):
+        writer = gguf.GGUFWriter(path, "llama")
+        if rng.random() < 0.5:
+            writer.add_custom_alignment(1 << rng.randint(3, 16))
+        writer.add_array("tokenizer.ggml.tokens", ["a", "\u00e9", "x" * rng.randint(0, 70_000)])
+        writer.add_float32("llama.scale", 0.5)
+        for number in range(rng.randint(1, 12)):
+            kind = rng.choice(list(known))
+            elements, size = known[kind]
+            rows, blocks = rng.randint(1, 5), rng.randint(1, 4)
+            data = numpy.frombuffer(rng.randbytes(rows * blocks * size), dtype=numpy.uint8)
+            writer.add_tensor(f"t{rng.randint(0, 99)}.{number}", data.reshape(rows, blocks * size), raw_dtype=kind)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
 
 
 if __name__ == "__main__":
