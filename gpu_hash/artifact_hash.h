@@ -82,6 +82,7 @@ struct HashedArtifact {
                                              // entries come from ArtifactOptions::reuse
   std::uint64_t reused_bytes = 0;            // size of the entries that were not hashed
   std::vector<Lack> lacks{};                 // in the order of files
+  std::vector<std::string> pickles{};        // paths of files that run code when they are loaded
   ReadProtection read_protection{};          // of the files that were read
 };
 

@@ -20,6 +20,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/core/model_format.h"
 #include "schemas/measured_boot.h"
 #include "schemas/trust.h"
 
@@ -60,6 +61,8 @@ struct ManifestFact {
   TreeParameters parameters;
   std::vector<std::string> locations;
   Objects objects = Objects::kFiles;  // kinds of the artifact's entries
+  // Formats of the artifact's files, sorted. Absent: they are not known.
+  std::optional<std::vector<ModelFormat>> formats{};
 };
 
 // A signed statement that says where this artifact lies.

@@ -138,7 +138,8 @@ static auto members_of(json::As<ParametersCondition>) {
   using T = ParametersCondition;
   return std::tuple(json::if_set("hash", &T::hash), json::if_set("chunk_size", &T::chunk_size),
                     json::if_set("ignore", &T::ignore, json::checked(check_ignored)),
-                    json::if_set("objects", &T::objects, json::named(parse_objects)));
+                    json::if_set("objects", &T::objects, json::named(parse_objects)),
+                    json::if_set("formats", &T::formats, json::each_named(model_format_from)));
 }
 
 static auto members_of(json::As<NodeCondition>) {

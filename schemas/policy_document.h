@@ -16,6 +16,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/core/model_format.h"
 #include "schemas/evidence_demands.h"
 #include "schemas/lineage_condition.h"
 #include "schemas/policy_match.h"
@@ -107,6 +108,8 @@ struct ParametersCondition {
   // Absent: this condition does not constrain patterns (see kUsualIgnore).
   std::optional<std::vector<std::string>> ignore{};
   std::optional<Objects> objects{};  // what the entries must include
+  // Formats that the artifact's files may have. Empty: not constrained.
+  std::vector<ModelFormat> formats{};
 };
 // A condition that requires that the workload's node is enrolled and not revoked, and that the
 // node's evidence meets these requirements. Decided at bind.

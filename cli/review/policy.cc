@@ -58,6 +58,7 @@ constexpr std::array kLists = {
     ListRule{"mount_paths", ListKind::kAccepted, "models may be mounted at more paths"},
     ListRule{"hash", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"chunk_size", ListKind::kAccepted, "more kinds of tree are taken"},
+    ListRule{"formats", ListKind::kAccepted, "files of more formats are taken"},
     ListRule{"objects", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"exclude_namespaces", ListKind::kExempt, "workloads there are judged no more"},
     ListRule{"harmless_resources", ListKind::kExempt,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs/hash_result.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
 
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "schemas/core/model_format.h"
 
 namespace assay::cli {
 namespace {
@@ -64,7 +66,23 @@ void tell_findings(const Context& context, const gpu_hash::HashedArtifact& hashe
   for (const gpu_hash::Lack& lack : hashed.lacks) {
     message(context, "not the whole model: " + lack.file + ": " + lack.detail);
   }
+  if (!hashed.pickles.empty()) {
+    message(context, std::string(name(ModelFormat::kExecutable)) + ": " +
+                         few_names(hashed.pickles) +
+                         ": to load a pickle can run code in it, whoever signed it; write the "
+                         "weights as safetensors");
+  }
   tell_protection(context, hashed.read_protection);
+}
+
+std::string few_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kListed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kListed, names.size()); ++i) {
+    text += (i > 0 ? ", " : "") + names[i];
+  }
+  return names.size() > kListed ? text + " and " + std::to_string(names.size() - kListed) + " more"
+                                : text;
 }
 
 void tell_protection(const Context& context, const ReadProtection& protection) {
@@ -88,7 +106,14 @@ Json hashed_json(const gpu_hash::HashedArtifact& hashed) {
   for (const gpu_hash::Lack& lack : hashed.lacks) {
     json["lacks"].push_back({{"file", lack.file}, {"detail", lack.detail}});
   }
+  add_pickles(json, hashed.pickles);
   return json;
+}
+
+void add_pickles(Json& json, const std::vector<std::string>& pickles) {
+  if (!pickles.empty()) {
+    json["executable_format"] = pickles;
+  }
 }
 
 void add_protection(Json& json, const ReadProtection& protection) {

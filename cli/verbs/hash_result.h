@@ -17,16 +17,23 @@ namespace assay::cli {
     const Context& context, const std::string& path, const gpu_hash::ArtifactOptions& options,
     const DeviceFlags& device, std::optional<Fallback>& fallback);
 
-// Prints on stderr what the model lacks, and what kept its files from being written meanwhile.
+// Prints on stderr what the model lacks, which files are pickles, and what kept its files from
+// being written meanwhile.
 void tell_findings(const Context& context, const gpu_hash::HashedArtifact& hashed);
 // Prints on stderr how many files were protected by what. Prints nothing when no file was read.
 void tell_protection(const Context& context, const ReadProtection& protection);
 // Adds "read_protection" when a file was read.
 void add_protection(Json& json, const ReadProtection& protection);
 
+// Adds "executable_format", the paths of files that run code when they are loaded, when there are
+// any.
+void add_pickles(Json& json, const std::vector<std::string>& pickles);
+// Returns the first names, and how many more there are.
+[[nodiscard]] std::string few_names(const std::vector<std::string>& names);
+
 // Returns
 // {"root","artifact","parameters","objects","bytes","seconds","device","device_name","driver"},
-// "read_protection" when a file was read, and "lacks" when there are any.
+// "read_protection" when a file was read, and "lacks" and "executable_format" when there are any.
 [[nodiscard]] Json hashed_json(const gpu_hash::HashedArtifact& hashed);
 // Returns "12 files, 30 tensors, 1.20 GB hashed in 0.4 s (3.00 GB/s) on cpu (...)".
 [[nodiscard]] std::string hashed_summary(const gpu_hash::HashedArtifact& hashed);

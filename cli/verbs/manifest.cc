@@ -18,6 +18,7 @@
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "gpu_hash/walk.h"
+#include "schemas/core/model_format.h"
 #include "schemas/core/outline.h"
 #include "schemas/document_size.h"
 
@@ -166,6 +167,7 @@ void tell_created(const Context& context, const CreateOptions& options,
       json["reused"] = hashed.reused;
       json["reused_bytes"] = hashed.reused_bytes;
     }
+    add_pickles(json, hashed.pickles);
     add_fallback(json, fallback);
     print_json(json);
   } else {
@@ -279,6 +281,26 @@ Json signature_hints(const std::optional<attestation::Envelope>& envelope) {
   return list;
 }
 
+// Files that may be pickles; only their names are here.
+std::vector<std::string> pickles_by_name(const std::vector<Entry>& entries) {
+  std::vector<std::string> pickles;
+  for (const Entry& entry : entries) {
+    const auto* stored = std::get_if<FileEntry>(&entry);
+    if (stored != nullptr && format_of(stored->path) == ModelFormat::kExecutable) {
+      pickles.push_back(stored->path);
+    }
+  }
+  return pickles;
+}
+
+void list_entries(const std::vector<Entry>& entries) {
+  Table objects({"BYTES", "OBJECT"});
+  for (const Entry& entry : entries) {
+    objects.row({std::to_string(size_of(entry)), label_of(entry)});
+  }
+  print_text(objects.text());
+}
+
 Result<Exit> show(const Context& context, const std::string& file, bool list) {
   ASSAY_ASSIGN(const LoadedDocument document, load_document(file));
   ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
@@ -289,16 +311,19 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
     const auto* stored = std::get_if<FileEntry>(&entry);
     bytes += stored != nullptr ? stored->size : 0;
   }
+  const std::vector<std::string> pickles = pickles_by_name(entries);
   if (context.json()) {
-    print_json({{"id", document.payload.id().text()},
-                {"artifact", artifact.text()},
-                {"name", manifest.name},
-                {"parameters", to_json(manifest.artifact.parameters)},
-                {"objects", entries_json(entries)},
-                {"file_bytes", bytes},
-                {"locations", manifest.locations},
-                {"other_digests", manifest.other_digests},
-                {"signatures", signature_hints(document.envelope)}});
+    Json json = {{"id", document.payload.id().text()},
+                 {"artifact", artifact.text()},
+                 {"name", manifest.name},
+                 {"parameters", to_json(manifest.artifact.parameters)},
+                 {"objects", entries_json(entries)},
+                 {"file_bytes", bytes},
+                 {"locations", manifest.locations},
+                 {"other_digests", manifest.other_digests},
+                 {"signatures", signature_hints(document.envelope)}};
+    add_pickles(json, pickles);
+    print_json(json);
     return Exit::kYes;
   }
   Table table({"name", manifest.name});
@@ -306,6 +331,9 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
   table.row({"statement", document.payload.id().text()});
   table.row({"objects",
              count_entries(entries) + ", files of " + human_bytes(static_cast<double>(bytes))});
+  if (!pickles.empty()) {
+    table.row({"executable-format", few_names(pickles) + ": pickles, by their names"});
+  }
   for (const std::string& location : manifest.locations) {
     table.row({"location", location});
   }
@@ -321,12 +349,7 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
                          (signatures > 0 ? ", not checked; see 'assay manifest verify'" : "")});
   print_text(table.text());
   if (list) {
-    Table objects({"BYTES", "OBJECT"});
-    for (const Entry& entry : entries) {
-      objects.row({std::visit([](const auto& item) { return std::to_string(item.size); }, entry),
-                   label_of(entry)});
-    }
-    print_text(objects.text());
+    list_entries(entries);
   }
   return Exit::kYes;
 }

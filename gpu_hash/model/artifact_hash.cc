@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpu_hash/model/missing_files.h"
+#include "gpu_hash/model/pickles.h"
 #include "gpu_hash/model/plan.h"
 
 namespace assay::gpu_hash {
@@ -30,6 +31,7 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(options.parameters)));
   std::vector<Lack> lacks = find_lacks(files);
   ASSAY_TRY(options.refuse_lacks ? check_whole(lacks) : Status());
+  std::vector<std::string> pickles = find_pickles(files);
   ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
   if (!plan.malformed.empty()) {
     return std::unexpected(plan.malformed.front().error);
@@ -60,6 +62,7 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                         known.files,
                         known.bytes,
                         std::move(lacks),
+                        std::move(pickles),
                         read_protection(plan)};
 }
 

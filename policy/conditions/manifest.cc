@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about the artifact itself: who published it, and how its tree was made.
 #include <algorithm>
+#include <set>
 
 #include "policy/conditions.h"
 
@@ -49,6 +50,34 @@ const ManifestFact* own_manifest(const JudgedFacts& facts) {
     standing = standing == nullptr && !is_withdrawn(other->statement) ? other : standing;
   }
   return standing;
+}
+
+// All of them have the same entries; one that was withdrawn says nothing. Nothing when no manifest
+// says which formats there are.
+std::optional<std::set<ModelFormat>> own_formats(const JudgedFacts& facts) {
+  std::optional<std::set<ModelFormat>> formats;
+  for (const ManifestFact* one : facts.own_manifests) {
+    if (one->formats && !is_withdrawn(one->statement)) {
+      if (!formats) {
+        formats.emplace();
+      }
+      formats->insert(one->formats->begin(), one->formats->end());
+    }
+  }
+  return formats;
+}
+
+Json format_names(const auto& formats) {
+  Json names = Json::array();
+  for (const ModelFormat format : formats) {
+    names.push_back(name(format));
+  }
+  return names;
+}
+
+bool allows_all(const std::vector<ModelFormat>& list, const std::set<ModelFormat>& formats) {
+  return std::all_of(formats.begin(), formats.end(),
+                     [&list](ModelFormat format) { return allows(list, format); });
 }
 
 // Why there is no own manifest to read.
@@ -113,6 +142,9 @@ ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& f
   if (condition.objects) {
     result.expected["objects"] = name(*condition.objects);
   }
+  if (!condition.formats.empty()) {
+    result.expected["formats"] = format_names(condition.formats);
+  }
   const ManifestFact* manifest = own_manifest(facts);
   if (manifest == nullptr) {
     return result;
@@ -125,10 +157,17 @@ ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& f
   if (condition.objects) {
     result.actual["objects"] = name(manifest->objects);
   }
-  if (allows(condition.hash, std::string(name(parameters.hash))) &&
-      allows(condition.chunk_size, parameters.chunk_size) &&
-      (!condition.ignore || beyond(*condition.ignore, parameters).empty()) &&
-      (!condition.objects || includes(manifest->objects, *condition.objects))) {
+  const auto formats = own_formats(facts);
+  if (!condition.formats.empty()) {
+    result.actual["formats"] = formats ? format_names(*formats) : Json();
+  }
+  const bool others_fit = allows(condition.hash, std::string(name(parameters.hash))) &&
+                          allows(condition.chunk_size, parameters.chunk_size) &&
+                          (!condition.ignore || beyond(*condition.ignore, parameters).empty()) &&
+                          (!condition.objects || includes(manifest->objects, *condition.objects));
+  if (others_fit && !condition.formats.empty() && !formats) {
+    result.code = Reason::kConditionUndecided;  // an error: nobody says which formats there are
+  } else if (others_fit && (condition.formats.empty() || allows_all(condition.formats, *formats))) {
     result.outcome = Outcome::kPass;
     result.code.reset();
   } else {

@@ -96,7 +96,8 @@ static auto members_of(json::As<ManifestFact>) {
   return std::tuple(json::among(&T::statement, of_statement()), json::always("name", &T::name),
                     json::always("parameters", &T::parameters, json::by(tree_parameters_from_json)),
                     json::always("locations", &T::locations, kSorted),
-                    json::always("objects", &T::objects, json::named(parse_objects)));
+                    json::always("objects", &T::objects, json::named(parse_objects)),
+                    json::if_set("formats", &T::formats, json::each_named(model_format_from)));
 }
 static ManifestFact start(json::As<ManifestFact>) {
   ManifestFact manifest{no_statement(), {}, {}, {}};

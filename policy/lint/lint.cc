@@ -10,6 +10,7 @@
 #include "policy/conditions/boot.h"
 #include "policy/conditions/stage_evidence.h"
 #include "policy/lineage_condition.h"
+#include "policy/lint/formats.h"
 #include "policy/lint/logic.h"
 #include "policy/lint/predicates.h"
 #include "policy/lint/workloads.h"
@@ -52,6 +53,14 @@ class Linter {
   }
   void note(std::string text) {
     findings_.push_back({Finding::Level::kNote, id_, std::move(text), "advice", where_});
+  }
+
+  void take(std::vector<Finding> found) {
+    for (Finding& finding : found) {
+      finding.condition = id_;
+      finding.where = where_ + finding.where;
+      findings_.push_back(std::move(finding));
+    }
   }
 
   void unpublished(const PolicyDocument& policy);
@@ -203,8 +212,8 @@ void Linter::statement(const StatementCondition& statement, const LintPlace& pla
 
 void Linter::parameters(const ParametersCondition& parameters) {
   if (parameters.hash.empty() && parameters.chunk_size.empty() && !parameters.ignore &&
-      !parameters.objects) {
-    warn("cannot fail: constrains neither hash nor chunk_size, ignore or objects");
+      !parameters.objects && parameters.formats.empty()) {
+    warn("cannot fail: constrains neither hash nor chunk_size, ignore, objects or formats");
   }
   if (parameters.ignore) {
     for (const std::string& pattern : *parameters.ignore) {
@@ -347,18 +356,14 @@ void Linter::leaf(const Condition& condition, const LintPlace& place) {
           "somebody signed the stage collect alone passes; add \"stages\", such as [\"" +
           *step + "\"]");
     }
-    for (Finding& finding : lint_lineage(*lineage, negated)) {
-      finding.condition = id_;
-      finding.where = where_ + finding.where;
-      findings_.push_back(std::move(finding));
-    }
+    take(lint_lineage(*lineage, negated));
   }
   const auto* own = std::get_if<ParametersCondition>(&condition.kind);
-  if (negated && own != nullptr && own->ignore) {
-    warn("below a not: ignore does not say here which patterns are acceptable; the default holds");
-  }
+  take(own != nullptr ? lint_formats(*own, negated) : std::vector<Finding>());
   if (negated && own == nullptr) {
     note("below a not: when nothing of the kind is known, that is an error, not a pass");
+  } else if (negated && own->ignore) {
+    warn("below a not: ignore does not say here which patterns are acceptable; the default holds");
   }
 }
 

@@ -47,7 +47,7 @@ bool disjoint(const std::vector<T>& a, const std::vector<T>& b) {
 
 bool exclude(const ParametersCondition& a, const ParametersCondition& b, Comparisons&) {
   return disjoint(a.hash, b.hash) || disjoint(a.chunk_size, b.chunk_size) ||
-         (a.objects && b.objects && *a.objects != *b.objects);
+         disjoint(a.formats, b.formats) || (a.objects && b.objects && *a.objects != *b.objects);
 }
 
 bool exclude(const NodeCondition& a, const NodeCondition& b, Comparisons&) {

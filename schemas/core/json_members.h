@@ -106,6 +106,13 @@ template <typename Parse, typename Write = decltype(kPut)>
   return {parse, write};
 }
 
+// A list of an enumeration's names.
+template <typename Parse>
+[[nodiscard]] constexpr auto each_named(Parse parse) {
+  return each([parse](const Json& json) { return parsed(json, parse); },
+              [](auto value) { return Json(name(value)); });
+}
+
 // `check(value)` returns the Status of a value that was read.
 template <typename Check>
 struct Checked : Plain {

@@ -88,7 +88,8 @@ ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<T
           std::string(name),
           {},
           {"pvc://prod/models"},
-          Objects::kBoth};
+          Objects::kBoth,
+          std::vector{ModelFormat::kOther, ModelFormat::kSafetensors}};
 }
 
 JudgedFacts judge_all(const Facts& facts, const PolicyDocument& policy) {

@@ -228,6 +228,7 @@ ManifestFact RandomCase::own_manifest(std::uint64_t number) {
   }
   one.objects = options_.ignore && wrong_in(8) ? Objects::kTensors : Objects::kBoth;
   std::swap(engine_, names_engine_);
+  one.formats = formats();
   one.parameters.follow_symlinks = options_.ignore && wrong_in(8);
   std::swap(engine_, names_engine_);
   one.statement.withdrawn = withdrawn();
@@ -484,15 +485,7 @@ ConditionKind RandomCase::leaf() {
     return ManifestCondition{requirement()};
   }
   if (one_in(8)) {
-    ParametersCondition parameters{one_in(2) ? Names{"sha256"} : Names{},
-                                   one_in(2) ? std::vector{16384U} : std::vector<std::uint32_t>{}};
-    if (options_.ignore && one_in(3)) {
-      parameters.ignore = pick(std::vector<Names>{{}, {"*.py"}, {"*.py", "/.git"}});
-    }
-    if (options_.ignore && one_in(3)) {
-      parameters.objects = pick(std::vector{Objects::kFiles, Objects::kTensors, Objects::kBoth});
-    }
-    return parameters;
+    return parameters();
   }
   StatementCondition statement;
   statement.predicate_type = kLicenceType;

@@ -95,6 +95,8 @@ class RandomCase {
   // Of random_predicates.cc.
   void enrich(Json& predicate);
   void enrich(StatementCondition& statement);
+  [[nodiscard]] std::optional<std::vector<ModelFormat>> formats();
+  [[nodiscard]] ParametersCondition parameters();
   [[nodiscard]] PredicateTest typed_test();
   [[nodiscard]] std::optional<ConditionKind> rare_leaf();
   [[nodiscard]] Condition condition(int depth);

@@ -130,6 +130,34 @@ std::optional<ConditionKind> RandomCase::rare_leaf() {
   return kind;
 }
 
+ParametersCondition RandomCase::parameters() {
+  ParametersCondition parameters{one_in(2) ? Names{"sha256"} : Names{},
+                                 one_in(2) ? std::vector{16384U} : std::vector<std::uint32_t>{}};
+  if (options_.ignore && one_in(3)) {
+    parameters.ignore = pick(std::vector<Names>{{}, {"*.py"}, {"*.py", "/.git"}});
+  }
+  if (options_.ignore && one_in(3)) {
+    parameters.objects = pick(std::vector{Objects::kFiles, Objects::kTensors, Objects::kBoth});
+  }
+  std::swap(engine_, names_engine_);
+  if (options_.ignore && one_in(3)) {
+    parameters.formats = {ModelFormat::kSafetensors, ModelFormat::kOther};
+    if (one_in(3)) {
+      parameters.formats.push_back(ModelFormat::kExecutable);
+    }
+  }
+  std::swap(engine_, names_engine_);
+  return parameters;
+}
+
+std::optional<std::vector<ModelFormat>> RandomCase::formats() {
+  if (!options_.ignore || one_in(4)) {
+    return std::nullopt;
+  }
+  return wrong_in(6) ? std::vector{ModelFormat::kExecutable}
+                     : std::vector{ModelFormat::kOther, ModelFormat::kSafetensors};
+}
+
 Requester RandomCase::requester() {
   std::swap(engine_, extra_engine_);
   Requester one;

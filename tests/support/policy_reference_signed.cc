@@ -309,6 +309,22 @@ Answer Case::judge(const ParametersCondition& condition) const {
   if (condition.objects) {
     fits = fits && (objects == "both" || objects == name(*condition.objects));
   }
+  if (fits && !condition.formats.empty()) {
+    std::set<ModelFormat> formats;
+    bool known = false;
+    for (const ManifestFact& manifest : facts.manifests) {
+      if (facts.artifact->root().algorithm() == manifest.parameters.hash &&
+          !taken_back(manifest.statement) && manifest.formats) {
+        known = true;
+        formats.insert(manifest.formats->begin(), manifest.formats->end());
+      }
+    }
+    if (!known) {
+      return answer(Outcome::kError, Reason::kConditionUndecided);
+    }
+    const std::set<ModelFormat> accepted(condition.formats.begin(), condition.formats.end());
+    fits = std::includes(accepted.begin(), accepted.end(), formats.begin(), formats.end());
+  }
   return answer(fits ? Outcome::kPass : Outcome::kFail, Reason::kParametersMismatch);
 }
 

@@ -72,9 +72,15 @@ Result<storage::StatementRow> manifest_row(const attestation::Envelope& envelope
   std::stable_partition(row.subjects.begin(), row.subjects.end(),
                         [&own](const std::string& subject) { return subject == own.text(); });
   row.locations = manifest.locations;
-  ASSAY_ASSIGN(row.contents,
-               canonical_json({{"parameters", to_json(manifest.artifact.parameters)},
-                               {"objects", name(objects_of(manifest.artifact.entries))}}));
+  const std::vector<Entry>& entries = manifest.artifact.entries;
+  Json contents = {{"parameters", to_json(manifest.artifact.parameters)},
+                   {"objects", name(objects_of(entries))}};
+  if (const auto formats = formats_of(entries)) {
+    for (const ModelFormat format : *formats) {
+      contents["formats"].push_back(name(format));
+    }
+  }
+  ASSAY_ASSIGN(row.contents, canonical_json(contents));
   return row;
 }
 

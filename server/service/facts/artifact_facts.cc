@@ -40,6 +40,20 @@ Result<TrustedKey> key_of(const Collected& collected, const KeyId& id) {
   return key->second;
 }
 
+// Nothing for a manifest of tensors alone, and for one that was accepted before formats were kept.
+Result<std::optional<std::vector<ModelFormat>>> stored_formats(const Json& contents) {
+  if (!contents.contains("formats")) {
+    return std::nullopt;
+  }
+  std::vector<ModelFormat> formats;
+  for (const Json& item : contents["formats"]) {
+    ASSAY_ASSIGN(const ModelFormat format,
+                 model_format_from(item.is_string() ? item.get<std::string>() : ""));
+    formats.push_back(format);
+  }
+  return formats;
+}
+
 // What decisions read of a manifest's predicate was written beside it when it was accepted: its
 // root was recomputed then, and entries are nobody's business here.
 Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
@@ -53,8 +67,9 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
   ASSAY_ASSIGN(TreeParameters parameters, tree_parameters_from_json((*contents)["parameters"]));
   ASSAY_ASSIGN(const Objects objects,
                parse_objects((*contents)["objects"].get_ref<const std::string&>()));
-  return policy::ManifestFact{std::move(fact), row.name, std::move(parameters), row.locations,
-                              objects};
+  ASSAY_ASSIGN(auto formats, stored_formats(*contents));
+  return policy::ManifestFact{std::move(fact), row.name, std::move(parameters),
+                              row.locations,   objects,  std::move(formats)};
 }
 
 Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,

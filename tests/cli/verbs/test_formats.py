@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats of weights: what users are told of files that do not fit each other."""
+"""Formats of weights: what users are told of files that do not fit each other, and of code in them."""
 import io
 import json
 import os
 import pathlib
+import pickle
 import random
 import sys
 import unittest
+import zipfile
 
 import harness
 from harness import TROUBLE
@@ -188,6 +190,36 @@ class Onnx(Case):
     def test_what_is_no_model(self):
         self.write("m/model.onnx", b"this is no model")
         self.assertIn("cannot be read as an ONNX model", self.lacks()["model.onnx"])
+
+
+class Pickles(Case):
+    def archive(self):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as file:
+            file.writestr("archive/data.pkl", pickle.dumps({}))
+        return stream.getvalue()
+
+    def test_pickles_are_named_by_their_content(self):
+        for name, content in (("pytorch_model.bin", self.archive()), ("sub/old.PT", pickle.dumps([1], protocol=2)),
+                              ("plain.bin", b"weights of another kind"), ("notes.txt", pickle.dumps([1])),
+                              ("config.json", b"{}")):  # fmt: skip
+            self.write(f"m/{name}", content)
+        found = self.assay("hash", "m", "-o", "json").json()["executable_format"]
+        self.assertEqual(found, ["pytorch_model.bin", "sub/old.PT"])
+        made = self.assay("manifest", "create", "m", "--name", "acme/demo", "--out", "m.json", "-o", "json")
+        self.assertEqual(made.json()["executable_format"], found)
+        self.assertIn("executable-format: pytorch_model.bin, sub/old.PT: to load a pickle can run code", made.err)
+        shown = self.assay("manifest", "show", "m.json", "-o", "json").json()["executable_format"]
+        self.assertEqual(shown, ["plain.bin", "pytorch_model.bin", "sub/old.PT"], "by their names alone")
+        self.assertIn("executable-format", self.assay("manifest", "show", "m.json").out)
+
+    def test_a_model_without_pickles_has_no_such_note(self):
+        self.write("m/model.safetensors", harness.safetensors({"a": ("U8", [1], b"x")}))
+        self.write("m/pytorch_model.bin.index.json", b"{}")
+        self.assertNotIn("executable_format", self.assay("hash", "m", "-o", "json").json())
+        made = self.assay("manifest", "create", "m", "--name", "acme/demo", "--out", "m.json")
+        self.assertNotIn("executable-format", made.err)
+        self.assertNotIn("executable-format", self.assay("manifest", "show", "m.json").out)
 
 
 class GgufTensors(Case):

@@ -192,6 +192,56 @@ TEST(ParametersCondition, Objects_MustBeIncluded) {
   }
 }
 
+using Formats = std::vector<ModelFormat>;
+
+ConditionResult judge_formats(std::optional<Formats> has, const Formats& wanted,
+                              std::vector<std::string> hash = {}) {
+  Facts facts = valid_facts();
+  facts.manifests.front().formats = std::move(has);
+  ParametersCondition condition{std::move(hash), {}};
+  condition.formats = wanted;
+  return judge_alone(condition, facts);
+}
+
+TEST(ParametersCondition, Formats_MustAllBeListed) {
+  const Formats safe = {ModelFormat::kSafetensors, ModelFormat::kOther};
+  expect(judge_formats(Formats{ModelFormat::kOther, ModelFormat::kSafetensors}, safe),
+         Outcome::kPass, std::nullopt);
+  expect(judge_formats(Formats{ModelFormat::kSafetensors}, safe), Outcome::kPass, std::nullopt);
+  const ConditionResult refused = judge_formats(
+      Formats{ModelFormat::kExecutable, ModelFormat::kOther, ModelFormat::kSafetensors}, safe);
+  expect(refused, Outcome::kFail, Reason::kParametersMismatch);
+  EXPECT_EQ(refused.expected["formats"], Json({"safetensors", "other"}));
+  EXPECT_EQ(refused.actual["formats"], Json({"executable-format", "other", "safetensors"}));
+}
+
+TEST(ParametersCondition, FormatsThatNobodyKnows_AreAnErrorAlsoBelowANot) {
+  const Formats safe = {ModelFormat::kSafetensors};
+  expect(judge_formats(std::nullopt, safe), Outcome::kError, Reason::kConditionUndecided);
+  expect(judge_formats(std::nullopt, safe, {"sha384"}), Outcome::kFail,
+         Reason::kParametersMismatch);
+  Facts facts = valid_facts();
+  facts.manifests.front().formats.reset();
+  ParametersCondition condition;
+  condition.formats = safe;
+  EXPECT_EQ(judge_alone(NotCondition{{test::condition("formats", condition)}}, facts).outcome,
+            Outcome::kError);
+}
+
+// One manifest of the artifact was accepted before formats were kept; the other says them.
+TEST(ParametersCondition, FormatsOfOneManifest_AreEnough) {
+  Facts facts = valid_facts();
+  ManifestFact older = facts.manifests.front();
+  older.statement.id = manifest(9, "acme/demo", {}).statement.id;
+  older.formats.reset();
+  facts.manifests.change().push_back(older);
+  ParametersCondition condition;
+  condition.formats = {ModelFormat::kSafetensors, ModelFormat::kOther};
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+  condition.formats = {ModelFormat::kOther};
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kParametersMismatch);
+}
+
 // --- what every policy asks without writing it
 
 Verdict decided(const Facts& facts, std::vector<Condition> extra = {}) {

@@ -143,6 +143,15 @@ TEST(Lint, Parameters_ThatConstrainNothingOrEverything_AreNamed) {
   EXPECT_EQ(warning_of(ParametersCondition{{}, {}, std::vector<std::string>{"/cache"}}), "");
 }
 
+TEST(Lint, FormatsThatRefuseOrAcceptTooMuch_AreNamed) {
+  ParametersCondition formats;
+  formats.formats = {ModelFormat::kSafetensors};
+  EXPECT_TRUE(is_about(warning_of(formats), "config.json"));
+  formats.formats.push_back(ModelFormat::kOther);
+  EXPECT_EQ(warning_of(formats), "");
+  EXPECT_TRUE(is_about(warning_of(NotCondition{{condition("formats", formats)}}), "below a not"));
+}
+
 TEST(Lint, StatementKindsThatCannotExist_AreNamed) {
   StatementCondition statement;
   statement.predicate_type = kManifestPredicateType;

@@ -203,6 +203,11 @@ TEST(LintLogic, ParametersNodesAndWindowsWithNothingInCommon_AreContradictions) 
   EXPECT_EQ(codes_of({condition("a", ParametersCondition{{"sha256"}, {4096}}),
                       condition("b", ParametersCondition{{}, {4096, 8192}})}),
             Codes{});
+  ParametersCondition gguf;
+  gguf.formats = {ModelFormat::kGguf};
+  ParametersCondition onnx;
+  onnx.formats = {ModelFormat::kOnnx};
+  EXPECT_EQ(codes_of({condition("a", gguf), condition("b", onnx)}), excluded);
   NodeCondition good;
   good.tcb_status = {"UpToDate"};
   NodeCondition old;

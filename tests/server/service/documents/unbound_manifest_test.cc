@@ -119,6 +119,7 @@ TEST_F(SecondPublisher, WithOtherPatterns_SpeaksOfAnotherArtifact) {
   ASSERT_EQ(facts.manifests.size(), 1U);
   EXPECT_TRUE(facts.manifests.front().parameters.ignore.empty());
   EXPECT_EQ(facts.manifests.front().objects, Objects::kFiles);
+  EXPECT_EQ(facts.manifests.front().formats, std::vector{ModelFormat::kExecutable});
   EXPECT_EQ(load_artifact(*snapshot, id_of(model)).value().parameters, model.artifact.parameters);
   const auto others = artifact_facts(*services_, *snapshot, id_of(evil)).value()->facts;
   EXPECT_EQ(others.manifests.front().parameters.ignore, std::vector<std::string>{"*.py"});
