@@ -43,8 +43,10 @@ struct Reuse {
 };
 
 struct ArtifactOptions {
-  TreeParameters parameters{};  // they also decide which files are part of the model
-  Objects objects = Objects::kBoth;
+  TreeParameters parameters{};       // they also decide which files are part of the model
+  Objects objects = Objects::kBoth;  // what is listed; bytes of files are hashed once in any case
+  // Paths in the artifact of files that are not cut into segments, whatever their names are.
+  std::vector<std::string> whole{};
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
   // More entries are an error before anything is read of them.
   std::size_t max_entries = kMaxEntries;
@@ -64,15 +66,14 @@ struct Lack {
   bool operator==(const Lack&) const = default;
 };
 
-// Receives the bytes hashed so far and in total. A byte that is part of a file and of a tensor is
-// counted twice. The rules of BytesDone (engine.h) apply.
+// Receives the bytes hashed so far and in total. The rules of BytesDone (engine.h) apply.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct HashedArtifact {
   Artifact artifact;
   ArtifactId id;
-  // Outline digests of each entry, in the order of artifact.entries. Empty when `outline_span` is
-  // 0.
+  // Outline digests of the own bytes of each entry, in the order of artifact.entries. Empty when
+  // `outline_span` is 0.
   std::vector<std::vector<Digest>> outlines;
   std::uint64_t bytes = 0;  // number of bytes hashed
   double seconds = 0;       // wall clock, from the listing of files to the root
@@ -80,17 +81,18 @@ struct HashedArtifact {
   std::map<std::string, KnownFile> files{};  // every file that was found, by path
   std::vector<std::string> reused{};         // paths of files that were not read; their
                                              // entries come from ArtifactOptions::reuse
-  std::uint64_t reused_bytes = 0;            // size of the entries that were not hashed
+  std::uint64_t reused_bytes = 0;            // bytes that were not hashed
   std::vector<Lack> lacks{};                 // in the order of files
   std::vector<std::string> pickles{};        // paths of files that run code when they are loaded
   ReadProtection read_protection{};          // of the files that were read
 };
 
-// Hashes the directory or file at `path`. When tensors are asked for, every file whose name ends in
-// ".safetensors" must be a valid safetensors file. Otherwise hashing fails for the whole artifact.
-// Errors: those of walk(), read_safetensors() and Engine::hash(), with the file in `where`;
-// file-changed also when a file changed after it was hashed, but before the last file was hashed;
-// invalid-parameter when there is nothing to hash; limit-exceeded for more than
+// Hashes the directory or file at `path`. Cuts each file by the format that its name says
+// (cut_by_name() in gpu_hash/cut_file.h); hashing fails for the whole artifact when such a file is
+// not of this format. Errors: those of walk(), read_cut() and Engine::hash(), with the file in
+// `where`; malformed_code() for padding that is not zero; file-changed also when a file changed
+// after it was hashed, but before the last file was hashed; invalid-parameter when there is nothing
+// to hash, and for a path in `whole` that no file has; limit-exceeded for more than
 // ArtifactOptions::max_entries entries; incomplete-model when ArtifactOptions::refuse_lacks is set
 // and the model lacks something.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,

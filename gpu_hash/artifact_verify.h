@@ -26,10 +26,10 @@ struct Difference {
   Kind kind;
   std::string file;                   // path in the artifact
   std::optional<std::string> tensor;  // absent for a file entry
-  // For kChanged: the bytes that differ, counted from the start of the object. Without an outline
-  // this is the whole object. With an outline (schemas/core/outline.h) the ranges are extended to
-  // whole spans of the outline. Empty when only offset or type differ, or when the file does not
-  // parse.
+  // For kChanged: the bytes that differ, counted from the start of the file or tensor. Without an
+  // outline this is all of it, or of the header of a cut file. With an outline
+  // (schemas/core/outline.h) the ranges are extended to whole spans of the outline. Empty when only
+  // offset or type differ, and for the tensors of a file that does not parse.
   std::vector<ByteRange> ranges;
   std::string detail;  // one sentence for people
   bool operator==(const Difference&) const = default;
@@ -52,23 +52,24 @@ struct Verified {
   ReadProtection read_protection{};  // of the files that were read
 };
 
-// Hashes the directory or file at `path` with the parameters of `expected` and compares the
-// results. Differences are a result, not an error. When a safetensors file no longer parses, its
-// tensors are reported as changed. When the model at `path` and `expected` each consist of one
-// file, the name of the file may differ.
-// A file is extra when `expected` has no file entry for it and the parameters of `expected` do not
-// ignore it. Extra files are not hashed. When `expected` has only tensor entries, every file is
-// therefore extra.
-// Errors: those of hash_artifact().
+// Hashes the directory or file at `path` with the parameters and the cuts of `expected` and
+// compares the results. Differences are a result, not an error. A file that is cut in `expected`
+// and no longer parses is reported as changed, and so are its tensors. Bytes of a tensor that
+// differ are reported at the tensor when it is listed, and at their file otherwise. When the model
+// at `path` and `expected` each consist of one file, the name of the file may differ. A file is
+// extra when `expected` has no file entry for it and the parameters of `expected` do not ignore it.
+// Extra files are not hashed. When `expected` has only tensor entries, every file is therefore
+// extra. Errors: those of hash_artifact().
 [[nodiscard]] Result<Verified> verify_artifact(const std::filesystem::path& path,
                                                const Artifact& expected,
                                                const VerifyOptions& options, Engine& engine,
                                                const Progress& progress = {},
                                                const std::stop_token& stop = {});
 
-// Compares two artifacts that have the same parameters. Returns the differences in the order of the
-// entries. The two lists of outlines contain the outline digests of each entry for the span `span`
-// (bytes), in the order of entries. Either list may be null.
+// Compares two artifacts that have the same parameters and kinds of entries. Returns the
+// differences in the order of the entries. A file whose header is the same is reported only if its
+// tensors do not say what differs. The two lists of outlines contain the outline digests of each
+// entry for the span `span` (bytes), in the order of entries. Either list may be null.
 [[nodiscard]] std::vector<Difference> compare_artifacts(
     const Artifact& expected, const std::vector<std::vector<Digest>>* expected_outlines,
     const Artifact& actual, const std::vector<std::vector<Digest>>* actual_outlines,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inclusion proofs of single chunks in an object. Spec: schemas/tree.md section 2, RFC 9162 section
-// 2.1.3.
+// Inclusion proofs of single chunks in an object: a file that is one segment, a header, or a
+// tensor. Spec: schemas/tree.md section 8, RFC 9162 section 2.1.3.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,9 @@ namespace assay {
 
 inline constexpr std::string_view kManifestPredicateType = "https://assay.dev/merkle-manifest/v1";
 // Version of the predicate's format, stored with every manifest. The root of form 1 did not cover
-// the ignore rules. A manifest of form 1 proves nothing and is not read.
-inline constexpr std::uint64_t kManifestForm = 2;
+// the ignore rules. Form 2 hashed files apart from their tensors. A manifest of an earlier form is
+// not read.
+inline constexpr std::uint64_t kManifestForm = 3;
 
 struct Manifest {
   std::string name;  // model name, see check_model_name

@@ -73,8 +73,8 @@ struct VerificationReport {
   bool operator==(const VerificationReport&) const = default;
 };
 [[nodiscard]] Json to_json(const VerificationReport& report);
-// Parses strict JSON and checks the schema. Entries must be in artifact order and valid as in
-// check() of an artifact.
+// Parses strict JSON and checks the schema. Entries must be valid as in check_some() of
+// schemas/core/artifact.h.
 [[nodiscard]] Result<VerificationReport> parse_verification_report(ByteView payload);
 
 // Body of POST /v1/jobs/{id}/report: {"envelope":BASE64,"evidence":{...}|null}. The envelope's
@@ -88,8 +88,8 @@ struct ReportSubmission {
 
 // A span of bytes of an entry that a spot check asks for. In a spot check, the service chooses
 // random spans after a report, and the node proves that it has their bytes. The span begins at byte
-// `index` * ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the
-// end of the entry.
+// `index` * ReportAnswer::span of the own bytes of the entry and is ReportAnswer::span bytes long,
+// or shorter at their end.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;

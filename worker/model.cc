@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "gpu_hash/safetensors.h"
 #include "gpu_hash/walk.h"
+#include "schemas/core/merkle.h"
 #include "schemas/core/outline.h"
 
 namespace assay::worker {
@@ -66,32 +66,33 @@ void NodeModel::expect(const Manifest& manifest, const std::vector<std::uint64_t
       covered_.insert(file->path);
     }
   }
-  const auto want = [&](std::uint64_t position) {
-    const Entry& entry = entries[position];
-    (std::holds_alternative<FileEntry>(entry) ? files_ : tensors_) = true;
-    positions_.emplace(key(entry), position);
-  };
-  for (std::uint64_t i = 0; all_ && i < entries.size(); ++i) {
-    want(i);
-  }
-  for (const std::uint64_t position : subset) {
-    if (position < entries.size()) {
-      want(position);
-    }
+  const std::set<std::uint64_t> chosen(subset.begin(), subset.end());
+  for (std::uint64_t i = 0; i < entries.size(); ++i) {
+    const bool wanted = all_ || chosen.contains(i);
+    tensors_ = tensors_ || (wanted && std::holds_alternative<TensorEntry>(entries[i]));
+    positions_.emplace(key(entries[i]), Position{i, wanted});
   }
 }
 
 NodeModel NodeModel::absent(const Manifest& manifest) { return NodeModel(manifest); }
 
+std::optional<std::uint64_t> NodeModel::wanted_file(const std::string& path) const {
+  const auto found = positions_.find(file_key(path));
+  return found != positions_.end() && found->second.wanted ? std::optional(found->second.position)
+                                                           : std::nullopt;
+}
+
 std::vector<std::uint64_t> NodeModel::wanted(const std::string& path, bool with_file) const {
   std::vector<std::uint64_t> found;
-  if (const auto file = positions_.find(file_key(path)); with_file && file != positions_.end()) {
-    found.push_back(file->second);
+  if (const auto file = wanted_file(path); with_file && file) {
+    found.push_back(*file);
   }
   const std::string prefix = tensor_prefix(path);
   for (auto at = positions_.lower_bound(prefix);
        at != positions_.end() && at->first.starts_with(prefix); ++at) {
-    found.push_back(at->second);
+    if (at->second.wanted) {
+      found.push_back(at->second.position);
+    }
   }
   return found;
 }
@@ -100,33 +101,61 @@ void NodeModel::leave_out(std::uint64_t position, const Error& why) {
   not_covered_.emplace(position, reason_of(why));
 }
 
-void NodeModel::add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFile>& source,
-                    std::uint64_t offset) {
-  const auto found = positions_.find(key(entry));
+void NodeModel::add_whole(const std::string& path, const Source& source) {
+  objects_.push_back({source, 0, source->size(),
+                      FileEntry{path, source->size(), no_digest(parameters_.hash)},
+                      wanted_file(path)});
+}
+
+void NodeModel::add_header(const std::string& path, const Source& source, const Cut& cut) {
+  objects_.push_back({source, 0, cut.size,
+                      FileEntry{path, source->size(), no_digest(parameters_.hash), cut},
+                      wanted_file(path)});
+}
+
+void NodeModel::add_tensor(TensorEntry entry, const Source& source, bool with_file) {
+  const std::uint64_t offset = entry.offset;
+  const std::uint64_t size = entry.size;
+  std::optional<Entry> reported = std::move(entry);
+  const auto found = positions_.find(key(*reported));
   const bool known = found != positions_.end();
-  if (known || (all_ && room_.take_entry(entry))) {
-    objects_.push_back(
-        {std::move(entry), source, offset, known ? std::optional(found->second) : std::nullopt});
+  const auto position = known ? std::optional(found->second.position) : std::nullopt;
+  if (!(known ? found->second.wanted : tensors_ && all_ && room_.take_entry(*reported))) {
+    reported.reset();
+  }
+  if (reported || (with_file && size > 0)) {
+    objects_.push_back({source, offset, size, std::move(reported), position});
   }
 }
 
-Status NodeModel::add_tensors(const std::string& path,
-                              const std::shared_ptr<const gpu_hash::SourceFile>& source) {
-  Result<gpu_hash::Safetensors> parsed = gpu_hash::read_safetensors(*source);
-  if (!parsed) {
+void NodeModel::add_cut_file(const std::string& path, const Source& source, CutFormat format) {
+  const std::optional<std::uint64_t> file = wanted_file(path);
+  Result<gpu_hash::CutHeader> header = gpu_hash::read_cut(*source, format);
+  if (!header) {
     for (const std::uint64_t position : wanted(path, false)) {
-      leave_out(position, parsed.error());
+      leave_out(position, header.error());
     }
-    return {};
+    if (file && header.error().code == gpu_hash::malformed_code(format)) {
+      add_whole(path, source);  // which is not the entry that is expected
+    } else if (file) {
+      leave_out(*file, header.error());
+    }
+    return;
   }
+  using Kind = gpu_hash::FileSegment::Kind;
   const Digest none = no_digest(parameters_.hash);
-  for (gpu_hash::Tensor& tensor : parsed->tensors) {
-    const std::uint64_t offset = tensor.offset;
-    add(TensorEntry{std::move(tensor.name), std::move(tensor.dtype), std::move(tensor.shape), path,
-                    offset, tensor.size, none},
-        source, offset);
+  for (const gpu_hash::FileSegment& segment : gpu_hash::segments_of(*header, source->size())) {
+    if (segment.kind == Kind::kTensor) {
+      gpu_hash::Tensor& tensor = header->tensors[segment.tensor];
+      add_tensor({std::move(tensor.name), std::move(tensor.dtype), std::move(tensor.shape), path,
+                  segment.offset, segment.size, none},
+                 source, file.has_value());
+    } else if (file && segment.kind == Kind::kHeader) {
+      add_header(path, source, {format, segment.size, none});
+    } else if (file) {
+      objects_.push_back({source, segment.offset, segment.size, std::nullopt, std::nullopt});
+    }
   }
-  return {};
 }
 
 // A path that a report cannot carry is counted without being listed.
@@ -138,28 +167,25 @@ void NodeModel::note_extra(const std::string& path, std::uint64_t size) {
   }
 }
 
-Status NodeModel::add_file(const std::string& path,
-                           const std::shared_ptr<const gpu_hash::SourceFile>& source) {
+void NodeModel::add_file(const std::string& path, const Source& source) {
   if (!covered_.contains(path)) {
     note_extra(path, source->size());
   }
   const std::vector<std::uint64_t> entries = wanted(path, true);
   if (entries.empty()) {
-    return {};
+    return;
   }
   if (const auto open = source->open(); !open) {
     for (const std::uint64_t position : entries) {
       leave_out(position, open.error());
     }
-    return {};
+    return;
   }
-  if (files_ && covered_.contains(path)) {
-    add(FileEntry{path, source->size(), no_digest(parameters_.hash)}, source, 0);
+  if (const std::optional<CutFormat> format = rule_(path)) {
+    add_cut_file(path, source, *format);
+  } else if (wanted_file(path)) {
+    add_whole(path, source);
   }
-  if (tensors_ && gpu_hash::is_safetensors_path(path)) {
-    ASSAY_TRY(add_tensors(path, source));
-  }
-  return {};
 }
 
 Result<NodeModel> NodeModel::find(const fs::path& model, const Manifest& manifest,
@@ -173,7 +199,7 @@ Result<NodeModel> NodeModel::find(const fs::path& model, const Manifest& manifes
     if (stop.stop_requested()) {
       return cancelled();
     }
-    ASSAY_TRY(found.add_file(file.path, file.source));
+    found.add_file(file.path, file.source);
   }
   return found;
 }
@@ -186,10 +212,12 @@ Status NodeModel::drop_file(const Error& why) {
       continue;
     }
     any = true;
-    if (!object.position) {
+    if (object.entry && !object.position) {
       return std::unexpected(why);
     }
-    leave_out(*object.position, why);
+    if (object.entry) {
+      leave_out(*object.position, why);
+    }
   }
   if (!any) {
     return std::unexpected(why);
@@ -208,8 +236,8 @@ Result<std::vector<gpu_hash::ObjectDigests>> NodeModel::digest(gpu_hash::Engine&
     std::vector<gpu_hash::Region> regions;
     std::uint64_t total = 0;
     for (const Object& object : objects_) {
-      regions.push_back(gpu_hash::file_region(object.source, object.offset, size_of(object.entry)));
-      total += size_of(object.entry);
+      regions.push_back(gpu_hash::file_region(object.source, object.offset, object.size));
+      total += object.size;
     }
     gpu_hash::HashRequest request{parameters_, 0, {}, stop};
     if (progress) {
@@ -239,14 +267,34 @@ Status NodeModel::drop_changed(std::vector<gpu_hash::ObjectDigests>& digests) {
       kept_digests.push_back(std::move(digests[i]));
       continue;
     }
-    if (!object.position) {
+    if (object.entry && !object.position) {
       return at->second;
     }
-    leave_out(*object.position, at->second.error());
+    if (object.entry) {
+      leave_out(*object.position, at->second.error());
+    }
   }
   objects_ = std::move(kept);
   digests = std::move(kept_digests);
   return {};
+}
+
+void NodeModel::set_roots(std::size_t index, const std::vector<gpu_hash::ObjectDigests>& digests) {
+  const Digest& own = digests[index].root;
+  auto* file = std::get_if<FileEntry>(&*objects_[index].entry);
+  if (file == nullptr || !file->cut) {
+    std::visit([&](auto& entry) { entry.root = own; }, *objects_[index].entry);
+    return;
+  }
+  std::vector<Digest> roots;
+  for (std::size_t i = index; i < objects_.size() && objects_[i].source == objects_[index].source;
+       ++i) {
+    if (objects_[i].size > 0) {
+      roots.push_back(digests[i].root);
+    }
+  }
+  file->cut->root = own;
+  file->root = merkle_root(parameters_.hash, roots);
 }
 
 Result<NodeModel::Hashed> NodeModel::hash(gpu_hash::Engine& engine,
@@ -261,9 +309,11 @@ Result<NodeModel::Hashed> NodeModel::hash(gpu_hash::Engine& engine,
     if (const auto protection = file.protection(); protection && files.insert(&file).second) {
       hashed.read_protection.add(*protection);
     }
-    std::visit([&](auto& entry) { entry.root = digests[i].root; }, objects_[i].entry);
-    hashed.entries.push_back(objects_[i].entry);
-    hashed.bytes += size_of(objects_[i].entry);
+    hashed.bytes += objects_[i].size;
+    if (objects_[i].entry) {
+      set_roots(i, digests);
+      hashed.entries.push_back(*objects_[i].entry);
+    }
   }
   sort_entries(hashed.entries);
   hashed.extra = extra_;
@@ -290,8 +340,7 @@ Result<std::vector<OutlineSubmission::Item>> NodeModel::outline(
     if (object == nullptr) {
       return fail(ErrorCode::kNotFound, "The entry was not hashed", std::to_string(position));
     }
-    regions.push_back(
-        gpu_hash::file_region(object->source, object->offset, size_of(object->entry)));
+    regions.push_back(gpu_hash::file_region(object->source, object->offset, object->size));
   }
   ASSAY_ASSIGN(std::vector<gpu_hash::ObjectDigests> digests,
                engine.hash(regions, {parameters_, span, {}, stop}));
@@ -308,7 +357,7 @@ Result<Bytes> NodeModel::read(const SpotSpan& place, std::uint64_t span) const {
   if (object == nullptr) {
     return fail(ErrorCode::kNotFound, "The entry was not hashed", std::to_string(place.entry));
   }
-  const std::uint64_t size = size_of(object->entry);
+  const std::uint64_t size = object->size;
   if (place.index > size / span || place.index * span >= size) {
     return fail(ErrorCode::kInvalidParameter, "The span lies beyond the end of the entry",
                 std::to_string(place.entry));

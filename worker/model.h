@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/cut_file.h"
 #include "gpu_hash/engine.h"
 #include "gpu_hash/source_file.h"
 #include "schemas/core/read_protection.h"
@@ -52,37 +53,53 @@ class NodeModel {
   [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
                                     const std::stop_token& stop);
 
-  // Hashes the entries at these positions again and returns their outlines: one digest for each
-  // `span` bytes (schemas/core/outline.h). Errors: not-found when an entry was not hashed; those of
-  // the engine.
+  // Hashes the own bytes of the entries at these positions again and returns their outlines: one
+  // digest for each `span` bytes (schemas/core/outline.h). Errors: not-found when an entry was not
+  // hashed; those of the engine.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
       const std::stop_token& stop) const;
 
-  // Reads the bytes of the span `place` of an entry. Each span has `span` bytes; the last span of
-  // an entry may be shorter. Errors: not-found; invalid-parameter for a span beyond the entry's
-  // end; limit-exceeded for more than 64 MiB; file-changed; file-unreadable.
+  // Reads the bytes of the span `place` of the own bytes of an entry, or of a tensor in a file that
+  // was hashed. Each span has `span` bytes; the last one may be shorter. Errors: not-found;
+  // invalid-parameter for a span beyond the end of the own bytes; limit-exceeded for more than 64
+  // MiB; file-changed; file-unreadable.
   [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
 
  private:
-  // A file, or a tensor in a file.
+  // What is hashed as one: a segment of a file, or a tensor without bytes. The objects of one file
+  // stand together, in the order of the file.
   struct Object {
-    Entry entry;  // its root is set by hash()
     std::shared_ptr<const gpu_hash::SourceFile> source;
-    std::uint64_t offset;                   // bytes from the start of the file
-    std::optional<std::uint64_t> position;  // in the artifact; absent: extra
+    std::uint64_t offset;  // bytes from the start of the file
+    std::uint64_t size;    // bytes
+    // The entry whose own bytes these are, to be reported; its roots are set by hash(). Absent: the
+    // bytes only count to their file.
+    std::optional<Entry> entry;
+    // Position in the artifact of the entry whose own bytes these are, reported or not. Absent:
+    // padding, or a tensor that is extra.
+    std::optional<std::uint64_t> position;
   };
+  struct Position {
+    std::uint64_t position;
+    bool wanted;
+  };
+  using Source = std::shared_ptr<const gpu_hash::SourceFile>;
 
-  explicit NodeModel(const Manifest& manifest) : parameters_(manifest.artifact.parameters) {}
+  explicit NodeModel(const Manifest& manifest)
+      : parameters_(manifest.artifact.parameters), rule_(gpu_hash::cut_as_in(manifest.artifact)) {}
 
   void expect(const Manifest& manifest, const std::vector<std::uint64_t>& subset);
   void note_extra(const std::string& path, std::uint64_t size);
-  [[nodiscard]] Status add_file(const std::string& path,
-                                const std::shared_ptr<const gpu_hash::SourceFile>& source);
-  [[nodiscard]] Status add_tensors(const std::string& path,
-                                   const std::shared_ptr<const gpu_hash::SourceFile>& source);
-  void add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFile>& source,
-           std::uint64_t offset);
+  void add_file(const std::string& path, const Source& source);
+  void add_cut_file(const std::string& path, const Source& source, CutFormat format);
+  // Adds a file as one segment.
+  void add_whole(const std::string& path, const Source& source);
+  void add_header(const std::string& path, const Source& source, const Cut& cut);
+  // Adds a tensor that is reported, or that counts to its file, which is reported.
+  void add_tensor(TensorEntry entry, const Source& source, bool with_file);
+  // Returns the position of the entry of the file when it is wanted.
+  [[nodiscard]] std::optional<std::uint64_t> wanted_file(const std::string& path) const;
   // Returns the positions of the wanted entries of a file, without the file entry when `with_file`
   // is false.
   [[nodiscard]] std::vector<std::uint64_t> wanted(const std::string& path, bool with_file) const;
@@ -92,17 +109,19 @@ class NodeModel {
       gpu_hash::Engine& engine, const gpu_hash::Progress& progress, const std::stop_token& stop);
   [[nodiscard]] Status drop_changed(std::vector<gpu_hash::ObjectDigests>& digests);
   [[nodiscard]] const Object* at(std::uint64_t position) const;
+  // Sets the roots of the entry of object `index`.
+  void set_roots(std::size_t index, const std::vector<gpu_hash::ObjectDigests>& digests);
 
   TreeParameters parameters_;
+  gpu_hash::CutRule rule_;
   bool all_ = false;      // no subset: tensors not in the manifest are hashed too, as many as fit
-  bool files_ = false;    // entries of files are wanted
   bool tensors_ = false;  // entries of tensors are wanted
   std::set<std::string> covered_;  // paths of all file entries, also outside the subset
   std::vector<ExtraFile> extra_;
   std::uint64_t extra_count_ = 0;
   ExtraRoom room_;
-  // Positions of the wanted entries, by kind, file and name: see key() in the source.
-  std::map<std::string, std::uint64_t> positions_;
+  // Of all entries, by kind, file and name: see key() in the source.
+  std::map<std::string, Position> positions_;
   std::vector<Object> objects_;  // in the order in which reading is fastest
   std::map<std::uint64_t, std::string> not_covered_;
 };

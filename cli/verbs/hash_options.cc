@@ -17,8 +17,11 @@ void add_hash_options(const Command& verb, HashFlags& flags) {
   verb.option("--chunk-size", flags.chunk_size, "BYTES",
               "a power of two from 4096 to 1048576 (default 16384)");
   verb.choice("--objects", flags.objects, {"files", "tensors", "both"},
-              "what gets an entry: whole files, the tensors in safetensors files, or both (default "
-              "both)");
+              "what the result lists: files, the tensors in safetensors files, or both (default "
+              "both); costs the same");
+  verb.option("--whole", flags.whole, "FILE",
+              "hash this file of the model as one, though its name ends in .safetensors; may be "
+              "given again");
   verb.option("--ignore", flags.ignore, "PATTERN",
               "leave out what matches: '*.tmp' at any depth, '/cache' at the top. The root binds "
               "the patterns; may be given again");
@@ -86,6 +89,7 @@ Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context, const
   sort_ignore(ignore);
   ASSAY_TRY(check(options.parameters));
   ASSAY_ASSIGN(options.objects, parse_objects(flags.objects));
+  options.whole = flags.whole;
   return options;
 }
 

@@ -19,6 +19,7 @@ struct HashFlags {
   std::string objects = "both";
   std::vector<std::string> ignore;
   std::vector<std::string> presets;  // names of kIgnorePresets (schemas/core/artifact.h)
+  std::vector<std::string> whole;    // paths of files that are not cut
   bool follow_symlinks = false;
 };
 

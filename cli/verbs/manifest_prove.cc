@@ -71,15 +71,29 @@ Result<std::shared_ptr<const gpu_hash::SourceFile>> find_file(const Manifest& ma
   return fail(ErrorCode::kFileUnreadable, "The model has no such file", path);
 }
 
+// The chunks of a cut file are those of its header; the others are chunks of its tensors.
+Status check_chunk_number(const Entry& entry, std::uint64_t chunk,
+                          const TreeParameters& parameters) {
+  const std::uint64_t size = own_size(entry);
+  if (size == size_of(entry) || chunk <= (size - 1) / parameters.chunk_size) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidParameter,
+              "The chunks of this file are those of its header. Name a tensor, as FILE#TENSOR, for "
+              "what is behind it; a manifest made with --objects both lists tensors",
+              label_of(entry));
+}
+
 Result<ProvenChunk> prove_one_chunk(const Context& context, const ProveOptions& options,
                                     const Manifest& manifest, const Entry& entry) {
   const auto* tensor = std::get_if<TensorEntry>(&entry);
-  const std::string& path = tensor != nullptr ? tensor->file : std::get<FileEntry>(entry).path;
+  const std::string& path = file_of(entry);
   const std::uint64_t offset = tensor != nullptr ? tensor->offset : 0;
-  const auto [size, root] =
-      std::visit([](const auto& item) { return std::pair(item.size, item.root); }, entry);
+  const std::uint64_t size = own_size(entry);
+  const Digest& root = own_root(entry);
+  ASSAY_TRY(check_chunk_number(entry, *options.chunk, manifest.artifact.parameters));
   ASSAY_ASSIGN(const auto source, find_file(manifest, options.model, path));
-  if (tensor == nullptr ? source->size() != size : source->size() < offset + size) {
+  if (tensor == nullptr ? source->size() != size_of(entry) : source->size() < offset + size) {
     return fail(ErrorCode::kContentMismatch, "The file has another size than in the manifest",
                 path);
   }
@@ -190,7 +204,9 @@ void add_manifest_prove(const Command& group, Context& context) {
   verb.optional_argument("MANIFEST", options->manifest, "manifest or envelope");
   verb.optional_argument("OBJECT", options->object,
                          "a file's path, a tensor's name, or FILE#TENSOR");
-  verb.option("--chunk", options->chunk, "N", "prove chunk N of the object, counted from 0");
+  verb.option("--chunk", options->chunk, "N",
+              "prove chunk N of the object, counted from 0; a safetensors file has the chunks of "
+              "its header, and its tensors have the others");
   verb.option("--model", options->model, "PATH", "the model on disk, which holds the chunk");
   add_device_options(verb, options->device);
   add_fallback_option(verb, options->device);

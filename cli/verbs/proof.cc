@@ -80,8 +80,8 @@ Status check_chunk(const Json& json, Proven& proven) {
     return bad_shape("bytes is no text");
   }
   ASSAY_ASSIGN(const Bytes bytes, base64_decode(json.at("bytes").get<std::string>()));
-  const auto [size, root] =
-      std::visit([](const auto& entry) { return std::pair(entry.size, entry.root); }, proven.entry);
+  const std::uint64_t size = own_size(proven.entry);
+  const Digest& root = own_root(proven.entry);
   const std::uint64_t chunk_size = proven.parameters.chunk_size;
   const gpu_hash::ChunkProof proof{.index = index,
                                    .chunks = size / chunk_size + (size % chunk_size != 0 ? 1 : 0),

@@ -2,9 +2,11 @@
 // Hashes what the plan lists and makes an artifact of it.
 #include "gpu_hash/artifact_hash.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "gpu_hash/cut_file.h"
 #include "gpu_hash/model/missing_files.h"
 #include "gpu_hash/model/pickles.h"
 #include "gpu_hash/model/plan.h"
@@ -21,6 +23,46 @@ Status check_whole(const std::vector<Lack>& lacks) {
   return fail(ErrorCode::kIncompleteModel, lacks.front().detail + others, lacks.front().file);
 }
 
+Status check_whole_files(const std::vector<std::string>& whole,
+                         const std::vector<WalkedFile>& files) {
+  for (const std::string& path : whole) {
+    if (std::ranges::find(files, path, &WalkedFile::path) == files.end()) {
+      return fail(ErrorCode::kInvalidParameter, "the model has no such file to hash whole", path);
+    }
+  }
+  return {};
+}
+
+Status check_plan(const ArtifactPlan& plan, const ArtifactOptions& options) {
+  if (!plan.malformed.empty()) {
+    return std::unexpected(plan.malformed.front().error);
+  }
+  const std::size_t entries = entry_count(plan);
+  if (entries > options.max_entries) {
+    return fail(ErrorCode::kLimitExceeded, std::to_string(entries) +
+                                               " files and tensors are more than " +
+                                               std::to_string(options.max_entries));
+  }
+  if (entries == 0) {
+    return fail(ErrorCode::kInvalidParameter, options.objects == Objects::kTensors
+                                                  ? "there is no tensor to hash"
+                                                  : "there is no file to hash");
+  }
+  return {};
+}
+
+// A gap between tensors holds zeros; what else is in it no reader of the format sees.
+Status check_padding(const ArtifactPlan& plan, const PlannedArtifact& hashed) {
+  if (hashed.padding.empty()) {
+    return {};
+  }
+  const UnzeroedPadding& first = hashed.padding.front();
+  return fail(malformed_code(*plan.planned[first.file].cut),
+              "padding: bytes from " + std::to_string(first.range.begin) + " to " +
+                  std::to_string(first.range.end) + " belong to no tensor and are not all zero",
+              plan.files[first.file].path);
+}
+
 }  // namespace
 
 Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
@@ -31,25 +73,16 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(options.parameters)));
   std::vector<Lack> lacks = find_lacks(files);
   ASSAY_TRY(options.refuse_lacks ? check_whole(lacks) : Status());
+  ASSAY_TRY(check_whole_files(options.whole, files));
   std::vector<std::string> pickles = find_pickles(files);
-  ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
-  if (!plan.malformed.empty()) {
-    return std::unexpected(plan.malformed.front().error);
-  }
-  if (plan.objects.size() > options.max_entries) {
-    return fail(ErrorCode::kLimitExceeded, std::to_string(plan.objects.size()) +
-                                               " files and tensors are more than " +
-                                               std::to_string(options.max_entries));
-  }
-  if (plan.objects.empty()) {
-    return fail(ErrorCode::kInvalidParameter, options.objects == Objects::kTensors
-                                                  ? "there is no tensor to hash"
-                                                  : "there is no file to hash");
-  }
-  ASSAY_ASSIGN(const KnownObjects known,
+  ASSAY_ASSIGN(const ArtifactPlan plan,
+               plan_artifact(std::move(files), cut_by_name(options.whole), options.objects, stop));
+  ASSAY_TRY(check_plan(plan, options));
+  ASSAY_ASSIGN(KnownFiles known,
                find_known(plan, options.parameters, options.outline_span, options.reuse));
   ASSAY_ASSIGN(PlannedArtifact hashed, hash_plan(plan, options.parameters, options.outline_span,
-                                                 engine, progress, stop, known.digests));
+                                                 engine, progress, stop, std::move(known.entries)));
+  ASSAY_TRY(check_padding(plan, hashed));
   ASSAY_ASSIGN(ArtifactId id, artifact_id(hashed.artifact));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return HashedArtifact{std::move(hashed.artifact),

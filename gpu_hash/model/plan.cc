@@ -1,183 +1,205 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/model/plan.h"
 
+#include <algorithm>
+#include <ranges>
+#include <span>
 #include <string_view>
 #include <utility>
 
-#include "gpu_hash/gguf.h"
+#include "schemas/core/file_root.h"
+#include "schemas/core/merkle.h"
 
 namespace assay::gpu_hash {
 namespace {
+
+using SegmentKind = FileSegment::Kind;
 
 std::unexpected<Error> cancelled() {
   return fail(ErrorCode::kCancelled, "hashing was stopped on request");
 }
 
-bool has_tensors(std::string_view path) { return is_safetensors_path(path) || is_gguf_path(path); }
+bool lists_files(const ArtifactPlan& plan) { return plan.objects_listed != Objects::kTensors; }
+bool lists_tensors(const ArtifactPlan& plan) { return plan.objects_listed != Objects::kFiles; }
 
-Result<std::vector<Tensor>> tensors_of(const WalkedFile& file) {
-  if (is_gguf_path(file.path)) {
-    ASSAY_ASSIGN(Gguf parsed, read_gguf(*file.source));
-    return std::move(parsed.tensors);
+// The header of file `index`; nothing for a file that is one segment, or that does not parse.
+Result<std::optional<CutHeader>> header_of(ArtifactPlan& plan, std::size_t index,
+                                           std::optional<CutFormat> cut) {
+  if (!cut) {
+    return std::nullopt;
   }
-  ASSAY_ASSIGN(Safetensors parsed, read_safetensors(*file.source));
-  return std::move(parsed.tensors);
+  auto header = read_cut(*plan.files[index].source, *cut);
+  if (header) {
+    return *std::move(header);
+  }
+  if (header.error().code != malformed_code(*cut)) {
+    return std::unexpected(std::move(header).error());
+  }
+  plan.malformed.push_back({index, *cut, std::move(header).error()});
+  return std::nullopt;
 }
 
-// Appends the tensors of file `index`, or notes why there are none.
-Status plan_tensors(ArtifactPlan& plan, std::size_t index) {
-  auto tensors = tensors_of(plan.files[index]);
-  if (!tensors) {
-    const ErrorCode code = tensors.error().code;
-    if (code != ErrorCode::kMalformedSafetensors && code != ErrorCode::kMalformedGguf) {
-      return std::unexpected(std::move(tensors).error());
-    }
-    plan.malformed.push_back({index, std::move(tensors).error()});
-    return {};
+Status plan_file(ArtifactPlan& plan, std::size_t index, std::optional<CutFormat> cut) {
+  const std::uint64_t size = plan.files[index].source->size();
+  ASSAY_ASSIGN(std::optional<CutHeader> header, header_of(plan, index, cut));
+  PlannedFile planned{header ? cut : std::nullopt, plan.objects.size(), 0};
+  if (!header && lists_files(plan)) {
+    plan.objects.push_back({index, {SegmentKind::kFile, 0, size}, std::nullopt});
   }
-  if (plan.objects.size() + tensors->size() > kMaxEntries) {
-    return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries",
+  // Headers without end would fill the memory, listed or not.
+  if (header && plan.objects.size() + header->tensors.size() > 2 * kMaxEntries) {
+    return fail(ErrorCode::kLimitExceeded, "the files have too many tensors",
                 plan.files[index].path);
   }
-  for (Tensor& tensor : *tensors) {
-    plan.objects.push_back({index, std::move(tensor)});
+  for (const FileSegment& segment :
+       header ? segments_of(*header, size) : std::vector<FileSegment>()) {
+    if (segment.kind == SegmentKind::kTensor) {
+      plan.objects.push_back({index, segment, std::move(header->tensors[segment.tensor])});
+    } else if (lists_files(plan)) {
+      plan.objects.push_back({index, segment, std::nullopt});
+    }
   }
+  planned.end = plan.objects.size();
+  plan.planned.push_back(planned);
   return {};
 }
 
 Region region_of(const ArtifactPlan& plan, const PlannedObject& object) {
-  const auto& source = plan.files[object.file].source;
-  return object.tensor ? file_region(source, object.tensor->offset, object.tensor->size)
-                       : file_region(source);
+  return file_region(plan.files[object.file].source, object.segment.offset, object.segment.size);
 }
 
-Entry entry_of(const ArtifactPlan& plan, const PlannedObject& object, Digest root) {
-  const WalkedFile& file = plan.files[object.file];
-  if (!object.tensor) {
-    return FileEntry{file.path, file.source->size(), std::move(root)};
-  }
-  const Tensor& tensor = *object.tensor;
-  return TensorEntry{tensor.name,   tensor.dtype, tensor.shape,   file.path,
-                     tensor.offset, tensor.size,  std::move(root)};
+Entry tensor_entry(const std::string& path, const Tensor& tensor, const Digest& root) {
+  return TensorEntry{tensor.name,   tensor.dtype, tensor.shape, path,
+                     tensor.offset, tensor.size,  root};
 }
 
-// File and tensor; a file's own entry has no tensor.
-using ObjectName = std::pair<std::string, std::optional<std::string>>;
-
-ObjectName name_of(const ArtifactPlan& plan, const PlannedObject& object) {
-  return {plan.files[object.file].path,
-          object.tensor ? std::optional(object.tensor->name) : std::nullopt};
-}
-
-// Numbers of the entries.
-std::map<ObjectName, std::size_t> by_name(const Artifact& artifact) {
-  std::map<ObjectName, std::size_t> entries;
-  for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
-    if (const auto* file = std::get_if<FileEntry>(&artifact.entries[i])) {
-      entries.emplace(ObjectName{file->path, std::nullopt}, i);
-    } else {
-      const auto& tensor = std::get<TensorEntry>(artifact.entries[i]);
-      entries.emplace(ObjectName{tensor.file, tensor.name}, i);
+// The entry of a file, from the digests of its objects.
+HashedEntry file_entry(const ArtifactPlan& plan, std::size_t index,
+                       std::span<ObjectDigests> digests) {
+  const PlannedFile& planned = plan.planned[index];
+  const WalkedFile& file = plan.files[index];
+  ObjectDigests& own = digests.front();  // the header, or all of the file
+  std::vector<Digest> roots;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (plan.objects[planned.first + i].segment.size > 0 || !planned.cut) {
+      roots.push_back(digests[i].root);
     }
+  }
+  FileEntry entry{file.path, file.source->size(), merkle_root(own.root.algorithm(), roots)};
+  if (planned.cut) {
+    entry.cut = Cut{*planned.cut, plan.objects[planned.first].segment.size, own.root};
+  }
+  return {std::move(entry), std::move(own.outline)};
+}
+
+EntriesOfFile entries_of(const ArtifactPlan& plan, std::size_t index,
+                         std::span<ObjectDigests> digests) {
+  EntriesOfFile entries;
+  const std::size_t first = plan.planned[index].first;
+  if (lists_files(plan)) {
+    entries.push_back(file_entry(plan, index, digests));
+  }
+  std::vector<std::size_t> tensors;
+  for (std::size_t i = 0; lists_tensors(plan) && i < digests.size(); ++i) {
+    if (plan.objects[first + i].tensor) {
+      tensors.push_back(i);
+    }
+  }
+  const auto tensor_at = [&](std::size_t i) -> const Tensor& {
+    return *plan.objects[first + i].tensor;
+  };
+  std::ranges::sort(tensors, {},
+                    [&](std::size_t i) { return std::string_view(tensor_at(i).name); });
+  for (const std::size_t i : tensors) {
+    entries.push_back({tensor_entry(plan.files[index].path, tensor_at(i), digests[i].root),
+                       std::move(digests[i].outline)});
   }
   return entries;
 }
 
-KnownFile known_file(const WalkedFile& file) {
-  return {file.source->size(), file.source->identity().mtime_ns};
-}
-
-// The coarsest step of modification times that is in use (FAT): a change so soon after the last one
-// may not show.
-constexpr std::int64_t kTimeStep = 2'000'000'000;  // ns
-
-bool unchanged(const WalkedFile& file, const Reuse& reuse) {
-  const auto found = reuse.files.find(file.path);
-  return found != reuse.files.end() && found->second == known_file(file) &&
-         found->second.mtime_ns < reuse.hashed_at_ns - kTimeStep;
-}
-
-// Artifact order: files by path, then tensors by (file, name). The plan has both in that order
-// already, but mixed.
-void collect(const ArtifactPlan& plan, std::vector<ObjectDigests> digests, bool outlines,
-             PlannedArtifact& result) {
+// Artifact order: all files, then all tensors.
+void collect(std::vector<EntriesOfFile> found, bool outlines, PlannedArtifact& result) {
   for (const bool tensors : {false, true}) {
-    for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-      if (plan.objects[i].tensor.has_value() != tensors) {
+    for (HashedEntry& item : found | std::views::join) {
+      if (std::holds_alternative<TensorEntry>(item.entry) != tensors) {
         continue;
       }
-      result.artifact.entries.push_back(entry_of(plan, plan.objects[i], digests[i].root));
+      result.artifact.entries.push_back(std::move(item.entry));
       if (outlines) {
-        result.outlines.push_back(std::move(digests[i].outline));
+        result.outlines.push_back(std::move(item.outline));
       }
     }
   }
 }
 
+// Looks at the padding among what was hashed of one file.
+void check_padding(const ArtifactPlan& plan, std::size_t index,
+                   std::span<const ObjectDigests> digests, PaddingRoots& roots,
+                   std::vector<UnzeroedPadding>& found) {
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    const FileSegment& segment = plan.objects[plan.planned[index].first + i].segment;
+    if (segment.kind == SegmentKind::kPadding &&
+        (segment.size > kMaxPadding || digests[i].root != roots.of(segment.size))) {
+      found.push_back({index, {segment.offset, segment.offset + segment.size}});
+    }
+  }
+}
+
+bool is_known(const KnownEntries& known, std::size_t file) {
+  return !known.empty() && known[file].has_value();
+}
+
 }  // namespace
 
-Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
-                                   const std::stop_token& stop) {
+Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, const CutRule& rule,
+                                   Objects objects, const std::stop_token& stop) {
   ArtifactPlan plan;
+  plan.objects_listed = objects;
   plan.files = std::move(files);
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     if (stop.stop_requested()) {
       return cancelled();
     }
-    if (objects != Objects::kTensors) {
-      plan.objects.push_back({i, std::nullopt});
-    }
-    if (objects != Objects::kFiles && has_tensors(plan.files[i].path)) {
-      ASSAY_TRY(plan_tensors(plan, i));
-    }
+    ASSAY_TRY(plan_file(plan, i, rule(plan.files[i].path)));
+  }
+  if (entry_count(plan) > kMaxEntries) {
+    return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries");
   }
   return plan;
 }
 
-std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
-                                  std::uint64_t room) {
-  std::vector<std::uint64_t> tensors(plan.files.size(), 0);  // bytes
-  std::vector<bool> whole(plan.files.size(), false);
-  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    const PlannedObject& object = plan.objects[i];
-    if (!known.empty() && known[i]) {
-      continue;
-    }
-    if (object.tensor) {
-      tensors[object.file] += object.tensor->size;
-    } else {
-      whole[object.file] = true;
-    }
-  }
+std::size_t entry_count(const ArtifactPlan& plan) {
+  const auto tensors = std::ranges::count_if(
+      plan.objects, [](const PlannedObject& object) { return object.tensor.has_value(); });
+  return (lists_files(plan) ? plan.files.size() : 0) +
+         (lists_tensors(plan) ? static_cast<std::size_t>(tensors) : 0);
+}
+
+bool reads_once(const ArtifactPlan& plan, const KnownEntries& known, std::uint64_t room) {
   std::uint64_t total = 0;
-  std::vector<bool> once(plan.files.size(), false);
-  for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    const std::uint64_t size = whole[i] ? plan.files[i].source->size() : tensors[i];
-    total += size;
-    once[i] = !whole[i] || tensors[i] == 0 || size > room;
+  for (const PlannedObject& object : plan.objects) {
+    total += is_known(known, object.file) ? 0 : object.segment.size;
   }
-  return total > room ? once : std::vector<bool>(plan.files.size(), false);
+  return total > room;
 }
 
 Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters& parameters,
                                   std::uint64_t outline_span, Engine& engine,
                                   const Progress& progress, const std::stop_token& stop,
-                                  const KnownDigests& known) {
-  PlannedArtifact result{{parameters, {}}, {}, 0};
+                                  KnownEntries known) {
+  PlannedArtifact result{{parameters, {}}, {}, 0, {}};
   std::vector<Region> regions;
   regions.reserve(plan.objects.size());
-  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    if (known.empty() || !known[i]) {
-      regions.push_back(region_of(plan, plan.objects[i]));
+  for (const PlannedObject& object : plan.objects) {
+    if (!is_known(known, object.file)) {
+      regions.push_back(region_of(plan, object));
       ASSAY_ASSIGN(const std::uint64_t size, region_size(regions.back()));
       result.bytes += size;
     }
   }
-  const std::vector<bool> once = files_read_once(plan, known, page_cache_room());
-  for (std::size_t i = 0; i < once.size(); ++i) {
-    if (once[i]) {
-      plan.files[i].source->read_once();
-    }
+  const bool once = reads_once(plan, known, page_cache_room());
+  for (std::size_t i = 0; once && i < plan.files.size(); ++i) {
+    plan.files[i].source->read_once();
   }
   HashRequest request{parameters, outline_span, {}, stop};
   if (progress) {
@@ -188,66 +210,22 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
   for (const WalkedFile& file : plan.files) {
     ASSAY_TRY(file.source->check_unchanged());
   }
-  std::vector<ObjectDigests> digests;
-  digests.reserve(plan.objects.size());
-  for (std::size_t i = 0, next = 0; i < plan.objects.size(); ++i) {
-    if (!known.empty() && known[i]) {
-      digests.push_back(*known[i]);
-    } else {
-      digests.push_back(std::move(hashed[next++]));
-    }
-  }
-  collect(plan, std::move(digests), outline_span != 0, result);
-  return result;
-}
-
-Result<KnownObjects> find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
-                                std::uint64_t outline_span, const Reuse* reuse) {
-  const bool outlines = outline_span != 0;
-  // Which files are left out changes no digest of those that are there.
-  if (reuse == nullptr || reuse->artifact.parameters.hash != parameters.hash ||
-      reuse->artifact.parameters.chunk_size != parameters.chunk_size ||
-      (outlines && (!reuse->outline || reuse->outline->span != outline_span))) {
-    return KnownObjects{};
-  }
-  if (outlines) {
-    ASSAY_TRY(check(*reuse->outline, reuse->artifact));
-  }
-  KnownObjects known;
-  known.digests.resize(plan.objects.size());
-  const std::map<ObjectName, std::size_t> entries = by_name(reuse->artifact);
-  std::vector<bool> whole(plan.files.size(), true);  // nothing of the file needs to be read
-  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    const PlannedObject& object = plan.objects[i];
-    const auto found = entries.find(name_of(plan, object));
-    if (found == entries.end() || !unchanged(plan.files[object.file], *reuse)) {
-      whole[object.file] = false;
-      continue;
-    }
-    const Entry& entry = reuse->artifact.entries[found->second];
-    const Digest root = std::visit([](const auto& one) { return one.root; }, entry);
-    if (entry_of(plan, object, root) != entry) {
-      whole[object.file] = false;
-      continue;
-    }
-    known.digests[i] = ObjectDigests{root, {}};
-    if (outlines) {
-      known.digests[i]->outline = reuse->outline->entries[found->second];
-    }
-    known.bytes += std::visit([](const auto& one) { return one.size; }, entry);
-  }
-  // A file without objects of its own, such as one that is no safetensors file when only tensors
-  // count, is neither hashed nor reused.
-  std::vector<bool> used(plan.files.size(), false);
-  for (const PlannedObject& object : plan.objects) {
-    used[object.file] = true;
-  }
+  PaddingRoots padding(parameters);
+  std::vector<EntriesOfFile> found;
+  std::span<ObjectDigests> rest(hashed);
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    if (used[i] && whole[i]) {
-      known.files.push_back(plan.files[i].path);
+    if (is_known(known, i)) {
+      found.push_back(*std::move(known[i]));
+      continue;
     }
+    const std::size_t count = plan.planned[i].end - plan.planned[i].first;
+    const std::span<ObjectDigests> own = rest.first(count);
+    rest = rest.subspan(count);
+    check_padding(plan, i, own, padding, result.padding);
+    found.push_back(entries_of(plan, i, own));
   }
-  return known;
+  collect(std::move(found), outline_span != 0, result);
+  return result;
 }
 
 ReadProtection read_protection(const ArtifactPlan& plan) {
@@ -258,14 +236,6 @@ ReadProtection read_protection(const ArtifactPlan& plan) {
     }
   }
   return protection;
-}
-
-std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan) {
-  std::map<std::string, KnownFile> files;
-  for (const WalkedFile& file : plan.files) {
-    files.emplace(file.path, known_file(file));
-  }
-  return files;
 }
 
 }  // namespace assay::gpu_hash

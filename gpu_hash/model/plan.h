@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that hashing and verifying an artifact share: the list of objects to hash, and the artifact
-// made from their digests. Internal to this folder.
+// Steps that hashing and verifying an artifact share: the list of segments to hash, and the
+// artifact made from their digests. Internal to this folder.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -11,78 +10,100 @@
 #include <vector>
 
 #include "gpu_hash/artifact_hash.h"
-#include "gpu_hash/safetensors.h"
+#include "gpu_hash/cut_file.h"
 #include "gpu_hash/walk.h"
 
 namespace assay::gpu_hash {
 
-// A file, or a tensor in a file.
+// A segment of a file (schemas/tree.md section 2.2), or a tensor without bytes.
 struct PlannedObject {
   std::size_t file;  // index into ArtifactPlan::files
-  std::optional<Tensor> tensor;
+  FileSegment segment;
+  std::optional<Tensor> tensor;  // for FileSegment::Kind::kTensor
 };
 
-// A safetensors or GGUF file that does not parse.
+// How one file is hashed.
+struct PlannedFile {
+  std::optional<CutFormat> cut;  // absent: one segment
+  std::size_t first;             // its objects are [first, end) of ArtifactPlan::objects
+  std::size_t end;
+};
+
+// A file that is to be cut, and does not parse. It is planned as one segment.
 struct MalformedFile {
   std::size_t file;
+  CutFormat format;
   Error error;
 };
 
 struct ArtifactPlan {
+  Objects objects_listed = Objects::kBoth;  // kinds of entries
   std::vector<WalkedFile> files;
-  // In the order in which reading is fastest: each file, then its tensors while the file's bytes
-  // are still in the page cache.
+  std::vector<PlannedFile> planned;  // one for each file
+  // What is hashed, in the order of files and of offsets: each byte once.
   std::vector<PlannedObject> objects;
   std::vector<MalformedFile> malformed;
 };
 
-// Lists the objects of `files`. A malformed safetensors or GGUF file is listed in `malformed` and
-// is not an error.
-[[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
-                                                 const std::stop_token& stop);
+// Lists what is hashed of `files` for entries of the kinds `objects`: with files, every byte; with
+// tensors alone, only theirs. A malformed file is listed in `malformed` and is not an error.
+// Errors: those of read_cut(); limit-exceeded; cancelled.
+[[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, const CutRule& rule,
+                                                 Objects objects, const std::stop_token& stop);
+// Returns how many entries the plan gives.
+[[nodiscard]] std::size_t entry_count(const ArtifactPlan& plan);
 
-// The artifact made from the objects' digests. Its validity as an artifact has not been checked.
+// An entry with the outline of its own bytes; empty when no outline is wanted.
+struct HashedEntry {
+  Entry entry;
+  std::vector<Digest> outline;
+};
+// The entries of one file that are listed: the file's, then those of its tensors by name.
+using EntriesOfFile = std::vector<HashedEntry>;
+
+// Entries that are already known, one element for each file of a plan. Empty when none is known.
+using KnownEntries = std::vector<std::optional<EntriesOfFile>>;
+
+// Returns true when the bytes to read should bypass the page cache (SourceFile::read_once()),
+// because there are more of them than `room`, the bytes that the cache can keep. Otherwise the
+// program that loads the model next will find them in the cache.
+[[nodiscard]] bool reads_once(const ArtifactPlan& plan, const KnownEntries& known,
+                              std::uint64_t room);
+
+// Padding that has other bytes than zero.
+struct UnzeroedPadding {
+  std::size_t file;
+  ByteRange range;  // in the file
+};
+
+// The artifact made from the segments' digests. Its validity as an artifact has not been checked.
 struct PlannedArtifact {
   Artifact artifact;
   std::vector<std::vector<Digest>> outlines;  // empty when no outline was asked for
   std::uint64_t bytes = 0;
+  std::vector<UnzeroedPadding> padding;
 };
 
-// Digests that are already known: one element for each object of a plan. Empty when no digest is
-// known. When an outline is wanted, known digests contain it too.
-using KnownDigests = std::vector<std::optional<ObjectDigests>>;
+// Hashes the files that have no known entries. Checks every file for changes after hashing.
+[[nodiscard]] Result<PlannedArtifact> hash_plan(
+    const ArtifactPlan& plan, const TreeParameters& parameters, std::uint64_t outline_span,
+    Engine& engine, const Progress& progress, const std::stop_token& stop, KnownEntries known = {});
 
-// Returns for each file of `plan`, by index, whether its bytes should bypass the page cache
-// (SourceFile::read_once()). `room` is the number of bytes that the cache can keep. When all bytes
-// to read fit into `room`, the result is false for every file, because the program that loads the
-// model next will find the bytes in the cache. Otherwise it is true for files that are read only
-// once (as a file or as tensors, not both), and for files larger than `room`.
-[[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
-                                                std::uint64_t room);
-
-// Hashes the objects that have no known digest. Checks every file for changes after hashing.
-[[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
-                                                const TreeParameters& parameters,
-                                                std::uint64_t outline_span, Engine& engine,
-                                                const Progress& progress,
-                                                const std::stop_token& stop,
-                                                const KnownDigests& known = {});
-
-struct KnownObjects {
-  KnownDigests digests;
+struct KnownFiles {
+  KnownEntries entries;
   std::vector<std::string> files;  // paths of files that need not be read
-  std::uint64_t bytes = 0;         // of objects with known digests
+  std::uint64_t bytes = 0;         // of them that are not hashed
 };
 
-// Finds the plan's objects whose digests can be taken from `reuse`; `reuse` may be null. Finds no
-// object when hash algorithm or chunk size of `reuse` differ from `parameters`, or when an outline
-// is wanted and `reuse` has no outline with this span. An object is found when its file did not
-// change since `reuse` was made (see Reuse in gpu_hash/artifact_hash.h), and when its entry in
-// `reuse` is the same as in the plan, apart from the root. Errors: malformed-outline when the
-// outline does not belong to the artifact of `reuse`.
-[[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
-                                              const TreeParameters& parameters,
-                                              std::uint64_t outline_span, const Reuse* reuse);
+// Finds the plan's files whose entries can be taken from `reuse`; `reuse` may be null. Finds no
+// file when hash algorithm or chunk size of `reuse` differ from `parameters`, or when an outline is
+// wanted and `reuse` has no outline with this span. A file is found when it did not change since
+// `reuse` was made (see Reuse in gpu_hash/artifact_hash.h), and when all its entries in the plan
+// are in `reuse` and the same there, apart from roots. Errors: malformed-outline when the outline
+// does not belong to the artifact of `reuse`.
+[[nodiscard]] Result<KnownFiles> find_known(const ArtifactPlan& plan,
+                                            const TreeParameters& parameters,
+                                            std::uint64_t outline_span, const Reuse* reuse);
 
 // Counts the files of `plan` that were opened, by their protection.
 [[nodiscard]] ReadProtection read_protection(const ArtifactPlan& plan);

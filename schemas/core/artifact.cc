@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "schemas/core/dtype.h"
+#include "schemas/core/file_root.h"
 #include "schemas/core/merkle.h"
 #include "schemas/core/names.h"
 
@@ -92,12 +93,29 @@ Result<std::vector<std::string>> read_ignore(const Json& json) {
   return patterns;
 }
 
+Result<Cut> cut_from_json(const Json& json, HashAlgorithm algorithm) {
+  ASSAY_TRY(check_members(json, {"format", "root", "size"}));
+  ASSAY_ASSIGN(const std::string text, text_member(json, "format"));
+  ASSAY_ASSIGN(const CutFormat format, cut_format_from(text));
+  ASSAY_ASSIGN(const std::uint64_t size, size_member(json, "size"));
+  ASSAY_ASSIGN(Digest root, root_member(json, algorithm));
+  return Cut{format, size, std::move(root)};
+}
+
 Result<Entry> file_from_json(const Json& json, HashAlgorithm algorithm) {
-  ASSAY_TRY(check_members(json, {"kind", "path", "size", "root"}));
+  ASSAY_TRY(check_members(json, {"kind", "path", "size", "root"}, {"cut"}));
   ASSAY_ASSIGN(std::string path, text_member(json, "path"));
   ASSAY_ASSIGN(const std::uint64_t size, size_member(json, "size"));
   ASSAY_ASSIGN(Digest root, root_member(json, algorithm));
-  return FileEntry{std::move(path), size, std::move(root)};
+  FileEntry file{std::move(path), size, std::move(root)};
+  if (json.contains("cut")) {
+    auto cut = cut_from_json(json["cut"], algorithm);
+    if (!cut) {
+      return fail(cut.error().code, cut.error().detail, "/cut" + cut.error().where);
+    }
+    file.cut = *std::move(cut);
+  }
+  return file;
 }
 
 Result<Entry> tensor_from_json(const Json& json, HashAlgorithm algorithm) {
@@ -136,7 +154,7 @@ FileSizes file_sizes(const Artifact& artifact) {
   return sizes;
 }
 
-// `files` is empty for an artifact of tensors alone: then there is nothing to lie inside of.
+// A tensor whose file is not listed has nothing to lie inside of.
 Status check_tensor(const TensorEntry& tensor, const FileSizes& files) {
   ASSAY_TRY(check_path(tensor.file));
   if (!is_utf8(tensor.name) || tensor.name == kMetadataName) {
@@ -148,17 +166,26 @@ Status check_tensor(const TensorEntry& tensor, const FileSizes& files) {
   if (tensor_size(tensor.dtype, tensor.shape) != tensor.size) {
     return violation("the tensor's size does not follow from a known dtype and its shape");
   }
-  if (files.empty()) {
-    return {};
-  }
   const auto file = files.find(tensor.file);
-  if (file == files.end()) {
-    return violation("the tensor's file is not an entry of the artifact");
-  }
-  if (tensor.offset > file->second || tensor.size > file->second - tensor.offset) {
+  if (file != files.end() &&
+      (tensor.offset > file->second || tensor.size > file->second - tensor.offset)) {
     return violation("the tensor does not lie inside its file");
   }
   return {};
+}
+
+Status check_file(const FileEntry& file, HashAlgorithm algorithm) {
+  ASSAY_TRY(check_path(file.path));
+  if (file.size > kSizeLimit) {
+    return violation("sizes must stay below 2^53");
+  }
+  if (!file.cut) {
+    return {};
+  }
+  if (file.cut->root.algorithm() != algorithm) {
+    return fail(ErrorCode::kInvalidDigest, "the header's root is of another hash algorithm");
+  }
+  return check(*file.cut, file.size);
 }
 
 Status check_entry(const Entry& entry, HashAlgorithm algorithm, const FileSizes& files) {
@@ -166,8 +193,7 @@ Status check_entry(const Entry& entry, HashAlgorithm algorithm, const FileSizes&
     return fail(ErrorCode::kInvalidDigest, "the entry's root is of another hash algorithm");
   }
   if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return file->size <= kSizeLimit ? check_path(file->path)
-                                    : Status(violation("sizes must stay below 2^53"));
+    return check_file(*file, algorithm);
   }
   return check_tensor(std::get<TensorEntry>(entry), files);
 }
@@ -185,6 +211,16 @@ std::uint64_t size_of(const Entry& entry) {
 
 const Digest& root_of(const Entry& entry) {
   return std::visit([](const auto& own) -> const Digest& { return own.root; }, entry);
+}
+
+std::uint64_t own_size(const Entry& entry) {
+  const auto* file = std::get_if<FileEntry>(&entry);
+  return file != nullptr && file->cut ? file->cut->size : size_of(entry);
+}
+
+const Digest& own_root(const Entry& entry) {
+  const auto* file = std::get_if<FileEntry>(&entry);
+  return file != nullptr && file->cut ? file->cut->root : root_of(entry);
 }
 
 std::tuple<int, std::string_view, std::string_view> order_of(const Entry& entry) {
@@ -307,6 +343,11 @@ void sort_entries(std::vector<Entry>& entries) {
 }
 
 Status check(const Artifact& artifact) {
+  ASSAY_TRY(check_some(artifact));
+  return check_cuts(artifact.parameters, artifact.entries);
+}
+
+Status check_some(const Artifact& artifact) {
   ASSAY_TRY(check(artifact.parameters));
   if (artifact.entries.size() > kMaxEntries) {
     return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries");
@@ -389,8 +430,12 @@ Result<TreeParameters> tree_parameters_from_json(const Json& json) {
 
 Json to_json(const Entry& entry) {
   if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return {
+    Json json = {
         {"kind", "file"}, {"path", file->path}, {"size", file->size}, {"root", file->root.hex()}};
+    if (const auto& cut = file->cut) {
+      json["cut"] = {{"format", name(cut->format)}, {"size", cut->size}, {"root", cut->root.hex()}};
+    }
+    return json;
   }
   const auto& tensor = std::get<TensorEntry>(entry);
   Json json = {{"kind", "tensor"},         {"name", tensor.name},     {"dtype", tensor.dtype},

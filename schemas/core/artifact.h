@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // An artifact (model, dataset, adapter ...) as a list of entries, and the root that binds them.
-// This is the upper half of assay-tree-v1; gpu_hash computes the root of a single object from its
-// bytes. Spec: schemas/tree.md.
+// This is the upper half of assay-tree-v1; gpu_hash computes the root of a segment of a file from
+// its bytes. Spec: schemas/tree.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
 
+#include "schemas/core/cut.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 #include "schemas/core/ids.h"
@@ -83,6 +85,7 @@ struct FileEntry {
   std::string path;    // relative; see check_path()
   std::uint64_t size;  // bytes, below 2^53
   Digest root;
+  std::optional<Cut> cut{};  // absent: the file is one segment
   bool operator==(const FileEntry&) const = default;
 };
 
@@ -99,11 +102,16 @@ struct TensorEntry {
 
 using Entry = std::variant<FileEntry, TensorEntry>;
 
-// These three functions accept both kinds of entry. They return the path of the file that holds the
+// These functions accept both kinds of entry. They return the path of the file that holds the
 // entry, the entry's size in bytes, and the root of the entry's tree.
 [[nodiscard]] const std::string& file_of(const Entry& entry);
 [[nodiscard]] std::uint64_t size_of(const Entry& entry);
 [[nodiscard]] const Digest& root_of(const Entry& entry);
+// Return size and root of the entry's own bytes: of a cut file those of its header, of every other
+// entry all of it. Outlines, chunk proofs and spot checks are about own bytes. The other bytes of a
+// cut file are own bytes of its tensors. The own bytes of a file begin at its byte 0.
+[[nodiscard]] std::uint64_t own_size(const Entry& entry);
+[[nodiscard]] const Digest& own_root(const Entry& entry);
 // Returns the sort key of an entry, borrowed from the entry. Entries of an artifact are sorted by
 // this key: files by path, then tensors by file and name, compared as bytes.
 [[nodiscard]] std::tuple<int, std::string_view, std::string_view> order_of(const Entry& entry);
@@ -116,7 +124,7 @@ struct Artifact {
   bool operator==(const Artifact&) const = default;
 };
 
-// The kinds of entries that an artifact has.
+// The kinds of entries that an artifact lists.
 enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
 // Parses "files", "tensors" or "both". Errors: invalid-parameter for any other text.
 [[nodiscard]] Result<Objects> parse_objects(std::string_view text);
@@ -133,9 +141,13 @@ void sort_entries(std::vector<Entry>& entries);
 
 // Checks everything that the definition of the root requires (schemas/tree.md section 5.2):
 // parameters, at least one entry, paths, order, uniqueness, sizes below 2^53, and digests of the
-// artifact's algorithm. Sizes of tensors must follow from dtype and shape. Tensors must lie inside
-// a file entry when there are file entries. The `where` of an error names the entry.
+// artifact's algorithm. Sizes of tensors must follow from dtype and shape. When there are entries
+// of files and of tensors, the tensors must lead to the roots of their files (check_cuts() of
+// schemas/core/file_root.h). The `where` of an error names the entry.
 [[nodiscard]] Status check(const Artifact& artifact);
+// The same for some of the entries of an artifact, of which the tensors need not be all, nor their
+// files among them.
+[[nodiscard]] Status check_some(const Artifact& artifact);
 
 // Returns the leaves of the artifact tree: leaf 0 is the parameters, leaf i + 1 is entry i.
 [[nodiscard]] Result<std::vector<Digest>> artifact_leaves(const Artifact& artifact);

@@ -77,11 +77,11 @@ Status check(const Outline& outline, const Artifact& artifact) {
   for (std::size_t i = 0; i < outline.entries.size(); ++i) {
     const Entry& entry = artifact.entries[i];
     const std::vector<Digest>& digests = outline.entries[i];
-    if (digests.size() != digest_count(size_of(entry), outline.span)) {
+    if (digests.size() != digest_count(own_size(entry), outline.span)) {
       return malformed("an entry has the wrong number of outline digests", label_of(entry));
     }
-    // A span is a power of two of chunks, so the object's tree splits at span borders first.
-    if (merkle_root(artifact.parameters.hash, digests) != root_of(entry)) {
+    // A span is a power of two of chunks, so the tree of own bytes splits at span borders first.
+    if (merkle_root(artifact.parameters.hash, digests) != own_root(entry)) {
       return malformed("an entry's outline digests do not lead to its root", label_of(entry));
     }
   }
@@ -92,7 +92,7 @@ std::uint64_t encoded_outline_size(const Artifact& artifact, std::uint64_t span)
   const std::uint64_t width = digest_size(artifact.parameters.hash);
   std::uint64_t size = kFixedHeader + width;
   for (const Entry& entry : artifact.entries) {
-    size += 8 + digest_count(size_of(entry), span) * width;
+    size += 8 + digest_count(own_size(entry), span) * width;
   }
   return size;
 }
@@ -136,7 +136,7 @@ Result<Outline> decode_outline(ByteView blob, const Artifact& artifact) {
   outline.entries.reserve(artifact.entries.size());
   std::size_t position = kFixedHeader + width;
   for (const Entry& entry : artifact.entries) {
-    const std::uint64_t count = digest_count(size_of(entry), span);
+    const std::uint64_t count = digest_count(own_size(entry), span);
     if (get(blob.subspan(position, 8)) != count) {
       return malformed("an entry has the wrong number of outline digests", label_of(entry));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outlines: digests of the subtrees that each cover a fixed span of bytes of an artifact's objects
-// (files or tensors). An outline shows where the bytes of an object differ. Outlines are verified
-// against the roots of the artifact's entries. Spec: schemas/tree.md section 7.
+// Outlines: digests of the subtrees that each cover a fixed span of the own bytes of an artifact's
+// entries (own_size() in schemas/core/artifact.h). An outline shows where bytes differ. Outlines
+// are verified against the roots of the artifact's entries. Spec: schemas/tree.md section 7.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct Outline {
 // 2^40.
 [[nodiscard]] Status check_outline_span(const TreeParameters& parameters, std::uint64_t span);
 
-// Checks an outline (section 7.3): the span is allowed, every entry has ceil(size / span) digests,
-// and the digests lead to the entry's root. Does not check the artifact itself. Errors:
-// malformed-outline; `where` names the entry.
+// Checks an outline (section 7.3): the span is allowed, every entry has ceil(own_size / span)
+// digests, and the digests lead to the root of its own bytes. Does not check the artifact itself.
+// Errors: malformed-outline; `where` names the entry.
 [[nodiscard]] Status check(const Outline& outline, const Artifact& artifact);
 
 // Encodes an outline in the form of section 7.1. Errors: those of check() and artifact_id().
@@ -44,14 +44,14 @@ struct Outline {
 // those of artifact_id().
 [[nodiscard]] Result<Outline> decode_outline(ByteView blob, const Artifact& artifact);
 
-// Bytes [begin, end) of an object.
+// Bytes [begin, end) of a file or tensor.
 struct ByteRange {
   std::uint64_t begin;
   std::uint64_t end;
   bool operator==(const ByteRange&) const = default;
 };
 
-// Compares the `expected` with the `actual` outline digests of an object of `size` bytes. Returns
+// Compares the `expected` with the `actual` outline digests of `size` bytes. Returns
 // the byte ranges where they differ (section 7.4), with neighbouring ranges joined. The caller must
 // pass two lists of the same length.
 [[nodiscard]] std::vector<ByteRange> differing_ranges(std::span<const Digest> expected,

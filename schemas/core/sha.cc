@@ -56,6 +56,12 @@ Digest ShaStream::finish() {
   return Digest::wrap(algorithm_, out.data());
 }
 
+ShaStream ShaStream::copy() const {
+  ShaStream other(algorithm_);
+  require(EVP_MD_CTX_copy_ex(other.context_.get(), context_.get()));
+  return other;
+}
+
 Digest sha(HashAlgorithm algorithm, std::initializer_list<ByteView> parts) {
   // One context a thread and algorithm: small messages (tree nodes) are the common case.
   static thread_local ShaStream sha256_stream(HashAlgorithm::kSha256);

@@ -30,6 +30,8 @@ class ShaStream {
   void update(ByteView bytes);
   // Returns the digest of all bytes since the last finish(), and starts a new message.
   [[nodiscard]] Digest finish();
+  // Returns a stream that has taken the same bytes.
+  [[nodiscard]] ShaStream copy() const;
 
  private:
   struct Free {

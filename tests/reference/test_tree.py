@@ -23,6 +23,16 @@ def write(top, files):
             stream.write(data)
 
 
+def model(layout):
+    """A safetensors file of tensors of these sizes, in this order."""
+    header, at = {}, 0
+    for name, size in layout.items():
+        header[name] = {"dtype": "U8", "shape": [size], "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + painted(at)
+
+
 class Directory(unittest.TestCase):
     def setUp(self):
         held = tempfile.TemporaryDirectory()
@@ -151,7 +161,7 @@ class Artifacts(Directory):
             top = os.path.join(self.top, str(number))
             write(top, {f["path"]: bytes.fromhex(f.get("hex", data["model_hex"])) for f in case["files"]})
             result, subtrees = tree.hash_path(top, case["hash"], case["chunk_size"], case["objects"],
-                                              case["ignore"], span=case["span"])  # fmt: skip
+                                              case["ignore"], span=case["span"], whole=case["whole"])  # fmt: skip
             self.assertEqual(result, case["result"])
             known = tree.read_parameters(result["parameters"])
             blob = base64.b64decode(case["outline"])
@@ -177,30 +187,39 @@ class Artifacts(Directory):
         with open(os.path.join(support.ROOT, "schemas", "tree.md"), encoding="utf-8") as stream:
             example = stream.read().split("## 9. ")[1].split("## 10. ")[0]
         blocks = re.findall(r"```\n(.*?)```", example, re.S)
-        hexadecimal = lambda block: bytes.fromhex("".join(re.findall(r"\b(?:[0-9a-f]{2}){4,}\b|^616263$", block, re.M)))  # noqa: E731
-        write(self.top, {"a.bin": painted(9000), "b.safetensors": hexadecimal(blocks[0]) })
-        self.assertTrue(hexadecimal(blocks[0]).endswith(b"abc"))
+        header = blocks[0].replace("\n", "").encode()
+        head = len(header).to_bytes(8, "little") + header
+        write(self.top, {"a.bin": painted(9000), "b.safetensors": head + painted(5000) + b"abc"})
+        self.assertIn(f"`b.safetensors` has {len(head) + 5003} bytes: header length {len(header)},", example)
         result, subtrees = tree.hash_path(self.top, "sha256", 4096, "both", span=8192)
-        leaves = tree.artifact_leaves(result["objects"], "sha256", 4096)
-        self.assertEqual(blocks[3].splitlines(), [leaf.decode() for leaf in leaves])
-        hashes = [merkle.leaf_hash("sha256", leaf) for leaf in leaves]
-        chunks = tree.chunk_leaves(io.BytesIO(painted(9000)), 9000, "sha256", 4096)
+        leaf = lambda data: merkle.leaf_hash("sha256", data)  # noqa: E731
         node = lambda left, right: merkle.node_hash("sha256", left, right)  # noqa: E731
-        want = chunks + [node(*chunks[:2]), node(node(*chunks[:2]), chunks[2])]
-        want += [bytes.fromhex(entry["root"]) for entry in result["objects"][1:]]
-        want += hashes + [node(*hashes[:2]), node(*hashes[2:]), bytes.fromhex(result["root"])]
-        given = re.findall(r"\b[0-9a-f]{64}\b", blocks[1] + blocks[2] + blocks[4])
-        self.assertEqual(given, [digest.hex() for digest in want])
+        given = lambda *numbers: re.findall(r"\b[0-9a-f]{64}\b", "".join(blocks[n] for n in numbers))  # noqa: E731
+        a = [leaf(painted(9000)[at : at + 4096]) for at in (0, 4096, 8192)]
+        u = [leaf(painted(5000)[:4096]), leaf(painted(5000)[4096:])]
+        want = a + [node(*a[:2]), node(node(*a[:2]), a[2])]
+        want += [leaf(head), *u, node(*u), leaf(b"abc"), node(leaf(head), node(*u))]
+        want += [node(want[-1], leaf(b"abc"))]
+        self.assertEqual(given(1, 2), [digest.hex() for digest in want])
+        self.assertEqual([entry["root"] for entry in result["objects"]],
+                         [digest.hex() for digest in (want[4], want[-1], leaf(b"abc"), node(*u))])  # fmt: skip
+        leaves = tree.artifact_leaves(result["objects"], "sha256", 4096)
+        self.assertEqual(blocks[3].splitlines(), [text.decode() for text in leaves])
+        hashes = [leaf(data) for data in leaves]
+        pairs = [node(*hashes[:2]), node(*hashes[2:4])]
+        want = hashes + pairs + [node(*pairs), bytes.fromhex(result["root"])]
+        self.assertEqual(given(4), [digest.hex() for digest in want])
         outline = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
-        self.assertEqual(hexadecimal(blocks[5]), outline)
-        self.assertEqual(len(outline), 224)
+        numbers = re.findall(r"^((?:[0-9a-f]{8,} ?)+)", blocks[5], re.M)
+        self.assertEqual(bytes.fromhex("".join(numbers)), outline)
+        self.assertIn(f"it has {len(outline)} bytes", example)
         ignore = ["*.tmp", "/.git"]
         other = tree.artifact_leaves(result["objects"], "sha256", 4096, ignore)
         self.assertEqual(blocks[6].splitlines(), [other[0].decode()])
         self.assertEqual(other[1:], leaves[1:])
-        first = merkle.leaf_hash("sha256", other[0])
-        want = [first, node(first, hashes[1]), tree.artifact_root(result["objects"], "sha256", 4096, ignore)]
-        self.assertEqual(re.findall(r"\b[0-9a-f]{64}\b", blocks[7]), [digest.hex() for digest in want])
+        want = [leaf(other[0]), node(leaf(other[0]), hashes[1]),
+                tree.artifact_root(result["objects"], "sha256", 4096, ignore)]  # fmt: skip
+        self.assertEqual(given(7), [digest.hex() for digest in want])
 
     def test_single_file_has_its_base_name(self):
         write(self.top, {"d/x.bin": b"abc"})
@@ -208,33 +227,64 @@ class Artifacts(Directory):
         self.assertEqual([entry["path"] for entry in result["objects"]], ["x.bin"])
         self.assertEqual(result["bytes"], 3)
 
-    def test_broken_safetensors_matters_only_to_tensors(self):
+    def test_broken_safetensors_is_refused_unless_it_is_hashed_whole(self):
         write(self.top, {"m.safetensors": b"nonsense"})
-        self.assertEqual(tree.hash_path(self.top, objects="files")[0]["bytes"], 8)
-        for objects in ("tensors", "both"):
+        for objects in ("files", "tensors", "both"):
             with self.assertRaises(safetensors.SafetensorsError):
                 tree.hash_path(self.top, objects=objects)
+        result, _ = tree.hash_path(self.top, whole=["m.safetensors"])
+        self.assertEqual([set(entry) for entry in result["objects"]], [{"kind", "path", "size", "root"}])
+        self.assert_refused("whole", tree.hash_path, self.top, whole=["other.safetensors"])
+
+    def test_what_is_listed_changes_no_file_entry(self):
+        write(self.top, {"m.safetensors": model(self.layout), "other": b"same"})
+        both, _ = tree.hash_path(self.top, chunk_size=4096)
+        files, _ = tree.hash_path(self.top, chunk_size=4096, objects="files")
+        tensors, _ = tree.hash_path(self.top, chunk_size=4096, objects="tensors")
+        self.assertEqual(files["objects"] + tensors["objects"], both["objects"])
+        self.assertEqual(both["bytes"], files["bytes"])
+
+    layout = {"b": 9000, "a": 3, "empty": 0, "c": 4096}
+
+    def test_a_tensor_is_a_node_of_its_file(self):
+        data = model(self.layout)
+        write(self.top, {"m.safetensors": data})
+        file, *tensors = tree.hash_path(self.top, chunk_size=4096)[0]["objects"]
+        start = len(data) - sum(self.layout.values())
+        root = lambda content: tree.object_root(io.BytesIO(content), len(content), "sha256", 4096)  # noqa: E731
+        segments = [root(data[:start]), root(data[start : start + 9000]),
+                    root(data[start + 9000 : start + 9003]), root(data[start + 9003 :])]  # fmt: skip
+        self.assertEqual(file["root"], merkle.root("sha256", segments).hex())
+        self.assertEqual(file["cut"], {"format": "safetensors", "size": start, "root": segments[0].hex()})
+        named = {tensor["name"]: tensor["root"] for tensor in tensors}
+        self.assertEqual(named, {"a": segments[2].hex(), "b": segments[1].hex(), "c": segments[3].hex(),
+                                 "empty": hashlib.sha256().hexdigest()})  # fmt: skip
 
     def test_no_objects_is_refused(self):
         self.assert_refused("no-entries", tree.hash_path, self.top)
         write(self.top, {"a": b""})
         self.assert_refused("no-entries", tree.hash_path, self.top, objects="tensors")
 
-    def test_locate_names_the_changed_ranges(self):
-        header = {"t": {"dtype": "U8", "shape": [30000], "data_offsets": [0, 30000]}}
-        text = json.dumps(header).encode()
-        data = len(text).to_bytes(8, "little") + text + painted(30000)
-        write(self.top, {"m.safetensors": data, "other": b"same"})
-        result, subtrees = tree.hash_path(self.top, "sha256", 4096, "both", span=8192)
-        blob = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
-        self.assertEqual(list(tree.locate(result, blob, self.top)), [])
-        at = len(data) - 30000 + 8192  # first byte of the tensor's second span
-        write(self.top, {"m.safetensors": data[:at] + b"\xff" + data[at + 1 :]})
-        found = [(entry["kind"], begin, end) for entry, begin, end in tree.locate(result, blob, self.top)]
-        self.assertEqual(found, [("file", 8192, 16384), ("tensor", 8192, 16384)])
-        write(self.top, {"m.safetensors": data[:-1]})
-        self.assertEqual([e["kind"] for e, _, _ in tree.locate(result, blob, self.top)], ["file", "tensor"])
+    def located(self, result, blob):
+        return [(entry["kind"], begin, end) for entry, begin, end in tree.locate(result, blob, self.top)]
 
+    def test_locate_names_the_changed_ranges(self):
+        data = model({"t": 30000})
+        start = len(data) - 30000
+        changed = data[: start + 8192] + b"\xff" + data[start + 8193 :]
+        for objects in ("both", "files"):
+            write(self.top, {"m.safetensors": data, "other": b"same"})
+            result, subtrees = tree.hash_path(self.top, "sha256", 4096, objects, span=8192)
+            blob = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
+            self.assertEqual(self.located(result, blob), [])
+            write(self.top, {"m.safetensors": changed})
+            want = [("tensor", 8192, 16384)] if objects == "both" else [("file", start, len(data))]
+            self.assertEqual(self.located(result, blob), want)
+            write(self.top, {"m.safetensors": data[:-1]})
+            self.assertEqual([found[0] for found in self.located(result, blob)],
+                             ["file", "tensor"] if objects == "both" else ["file"])  # fmt: skip
+            write(self.top, {"m.safetensors": data.replace(b"U8", b"I8")})
+            self.assertEqual(self.located(result, blob), [("file", 0, start)])
 
 class Safetensors(unittest.TestCase):
     def test_vectors(self):

@@ -113,13 +113,31 @@ TEST(Manifest, ChangedEntry_IsRootMismatch) {
                                                   {"/entries/2/name", "u"},
                                                   {"/entries/2/dtype", "I8"},
                                                   {"/entries/2/shape", Json::array({1, 3})},
-                                                  {"/entries/2/offset", 60},
                                                   {"/parameters/chunk_size", 4096}};
   for (const auto& [place, value] : changes) {
     Statement statement = sample_statement();
     statement.predicate[Json::json_pointer(place)] = value;
     EXPECT_EQ(code_of(manifest_from(statement)), "root-mismatch") << place;
   }
+}
+
+// Whoever computes the artifact root anew signs no tensor that its file does not have.
+TEST(Manifest, TensorThatItsFileDoesNotHave_IsRefused) {
+  const std::pair<const char*, Json> changes[] = {{"/entries/2/offset", 60},
+                                                  {"/entries/2/root", std::string(64, 'a')},
+                                                  {"/entries/1/root", std::string(64, 'a')},
+                                                  {"/entries/1/cut/root", std::string(64, 'a')},
+                                                  {"/entries/1/cut/size", 60},
+                                                  {"/entries/1/cut/size", 65},
+                                                  {"/entries/1/cut/format", "pickle"}};
+  for (const auto& [place, value] : changes) {
+    Statement statement = sample_statement();
+    statement.predicate[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation") << place;
+  }
+  Statement statement = sample_statement();
+  statement.predicate["entries"][1].erase("cut");
+  EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation");
 }
 
 TEST(Manifest, EntriesThatAreNoArtifact_AreRefused) {

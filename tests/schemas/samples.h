@@ -8,6 +8,7 @@
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/trust.h"
+#include "tests/support/cut_file.h"
 #include "tests/support/vectors.h"
 
 namespace assay::test {
@@ -25,9 +26,11 @@ inline Bytes ed25519_spki(ByteView key) {
 inline Manifest sample_manifest() {
   Manifest manifest;
   manifest.name = "acme/demo-llm";
-  manifest.artifact.entries = {FileEntry{"a.bin", 9000, digest_of("a")},
-                               FileEntry{"b.safetensors", 64, digest_of("b")},
-                               TensorEntry{"t", "U8", {3}, "b.safetensors", 61, 3, digest_of("t")}};
+  const TensorEntry tensor{"t", "U8", {3}, "b.safetensors", 61, 3, digest_of("t")};
+  manifest.artifact.entries = {
+      FileEntry{"a.bin", 9000, digest_of("a")},
+      cut_file("b.safetensors", 64, {CutFormat::kSafetensors, 61, digest_of("header")}, {tensor}),
+      tensor};
   manifest.artifact.parameters.ignore = {"*.tmp", "/.git"};
   manifest.locations = {"pvc://serving/models/demo-llm"};
   manifest.other_digests = {{"sha512", std::string(128, 'c')}};

@@ -207,13 +207,60 @@ TEST_F(Model, ASubsetLooksAtItsEntriesAlone) {
   EXPECT_EQ(hashed->extra, (std::vector<ExtraFile>{{"extra.bin", 4}}));
 }
 
+// The entry of the file alone needs all its segments; each byte is hashed once.
+TEST_F(Model, AFileOfASubset_IsHashedWithoutReportingItsTensors) {
+  const std::uint64_t file = at("weights.safetensors");
+  auto model = NodeModel::find(model_, manifest_, {file}, {});
+  ASSERT_TRUE(model);
+  const auto hashed = model->hash(*engine_, {}, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries, std::vector{manifest_.artifact.entries[file]});
+  EXPECT_EQ(hashed->bytes, size_of(manifest_.artifact.entries[file]));
+  // A spot check may ask for its tensors.
+  EXPECT_EQ(model->read({at("#t"), 0}, kDefaultOutlineSpan).value(), Bytes(50, 'w'));
+  EXPECT_EQ(model->read({file, 0}, kDefaultOutlineSpan).value().size(),
+            own_size(manifest_.artifact.entries[file]));
+}
+
+TEST_F(Model, AManifestOfFilesAlone_HasTheSameFiles) {
+  gpu_hash::ArtifactOptions options;
+  options.objects = Objects::kFiles;
+  manifest_.artifact = gpu_hash::hash_artifact(model_, options, *engine_).value().artifact;
+  EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
+  EXPECT_EQ(look().value().bytes, [&] {
+    std::uint64_t bytes = 0;
+    for (const Entry& entry : manifest_.artifact.entries) {
+      bytes += size_of(entry);
+    }
+    return bytes;
+  }());
+}
+
+// The entry says how a file is cut, and its name does not.
+TEST_F(Model, TheCutIsTheSignedOne) {
+  gpu_hash::ArtifactOptions whole;
+  whole.whole = {"weights.safetensors"};
+  const Artifact cut = manifest_.artifact;
+  manifest_.artifact = gpu_hash::hash_artifact(model_, whole, *engine_).value().artifact;
+  EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
+  manifest_.artifact = cut;
+  for (Entry& entry : manifest_.artifact.entries) {
+    auto* file = std::get_if<FileEntry>(&entry);
+    std::string& path = file != nullptr ? file->path : std::get<TensorEntry>(entry).file;
+    path = path == "weights.safetensors" ? "weights" : path;
+  }
+  fs::rename(model_ / "weights.safetensors", model_ / "weights");
+  EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
+}
+
 TEST_F(Model, BrokenSafetensorsAreNotCoveredButTheirFileIs) {
   write(model_ / "weights.safetensors", "no safetensors at all");
   const auto hashed = look();
   ASSERT_TRUE(hashed);
   EXPECT_EQ(positions(*hashed), std::vector{at("#t")});
   EXPECT_TRUE(hashed->not_covered[0].reason.starts_with("malformed-safetensors"));
-  EXPECT_EQ(hashed->entries.size(), 4U);
+  ASSERT_EQ(hashed->entries.size(), 4U);
+  EXPECT_FALSE(std::get<FileEntry>(hashed->entries[3]).cut);
 }
 
 TEST_F(Model, ATensorManifestCoversNoFile) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "schemas/core/file_root.h"
+
 namespace assay::server {
 namespace {
 
@@ -83,11 +85,47 @@ std::optional<Difference> difference_of(std::uint64_t position, const Entry& exp
   difference.entry = position;
   difference.expected_size = size_of(expected);
   difference.actual_size = size_of(actual);
-  difference.can_localise = same_size && root_of(expected) != root_of(actual);
+  difference.can_localise =
+      same_size && own_size(expected) == own_size(actual) && own_root(expected) != own_root(actual);
   return difference;
 }
 
 using Found = std::map<EntryName, const Entry*>;
+
+// A file differs although its header is the same, and the tensors that the report has of it lead to
+// its root: then its tensors are the place of the difference.
+bool tensors_explain(const Artifact& expected, const Difference& difference,
+                     const VerificationReport& report, PaddingRoots& padding) {
+  if (difference.tensor || difference.kind != Difference::Kind::kChanged || !difference.entry) {
+    return false;
+  }
+  const auto& before = std::get<FileEntry>(expected.entries.at(*difference.entry));
+  const std::tuple<int, std::string_view, std::string_view> wanted{0, before.path, {}};
+  const auto own = std::ranges::lower_bound(report.entries, wanted, {}, order_of);
+  const auto* after = own != report.entries.end() ? std::get_if<FileEntry>(&*own) : nullptr;
+  if (after == nullptr || !before.cut || before.cut != after->cut) {
+    return false;
+  }
+  const auto root = cut_file_root(*after, tensors_in(report.entries, before.path), padding);
+  return root && *root == after->root;
+}
+
+// Takes out the differences of files whose tensors say more exactly what differs. One of each file
+// stays.
+void name_places(const Artifact& expected, const VerificationReport& report,
+                 std::vector<Difference>& differences) {
+  std::set<std::string> with_tensors;
+  for (const Difference& difference : differences) {
+    if (difference.tensor) {
+      with_tensors.insert(difference.path);
+    }
+  }
+  PaddingRoots padding(expected.parameters);
+  std::erase_if(differences, [&](const Difference& difference) {
+    return with_tensors.contains(difference.path) &&
+           tensors_explain(expected, difference, report, padding);
+  });
+}
 
 Result<Found> found_entries(const VerificationReport& report) {
   Found found;
@@ -261,6 +299,7 @@ Result<Comparison> compare_report(const Artifact& expected, std::span<const std:
     found.erase(actual);
   }
   ASSAY_TRY(add_extras(expected, found, comparison));
+  name_places(expected, report, comparison.differences);
   ASSAY_TRY(add_extra_files(expected, report, comparison));
   add_extra_tensors(report, comparison);
   return comparison;

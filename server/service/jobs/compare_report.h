@@ -44,8 +44,9 @@ struct Difference {
 
 // The result of compare_report().
 struct Comparison {
-  // In the order of the artifact, then the extra files and tensors. Empty only if every covered
-  // entry is the same on the node and nothing is extra.
+  // In the order of the artifact, then the extra files and tensors. A file is left out whose
+  // differing tensors are listed and account for it. Empty only if every covered entry is the same
+  // on the node and nothing is extra.
   std::vector<Difference> differences;
   // Positions of the entries that were to be hashed and were hashed. Empty: nothing was verified.
   std::vector<std::uint64_t> covered;

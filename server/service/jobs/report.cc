@@ -198,7 +198,7 @@ bool wants_spot_check(const Services& services, const storage::JobRow& job) {
 
 bool has_bytes(const Compared& compared) {
   return std::ranges::any_of(compared.comparison.covered, [&](std::uint64_t position) {
-    return size_of(compared.artifact.entries.at(position)) > 0;
+    return own_size(compared.artifact.entries.at(position)) > 0;
   });
 }
 
@@ -214,7 +214,7 @@ void skip_spot_check(ErrorCode why, Plan& plan) {
 // The spans to ask for: drawn once a job. None, and why in the plan, when there can be no check.
 Result<std::vector<SpotSpan>> spans_to_ask(Services& services, const Compared& compared,
                                            Plan& plan) {
-  if (!compared.outline) {
+  if (!compared.outline || !is_outlined(compared.artifact, compared.comparison.covered)) {
     skip_spot_check(ErrorCode::kNotFound, plan);
     return std::vector<SpotSpan>();
   }

@@ -75,7 +75,7 @@ Result<Roots> reported_roots(storage::Snapshot& snapshot, const DocumentId& repo
   Roots roots;
   for (const Entry& entry : parsed.entries) {
     if (EntryName own = name_of(entry); names.contains(own)) {
-      roots.emplace(std::move(own), root_of(entry));
+      roots.emplace(std::move(own), own_root(entry));
     }
   }
   return roots;
@@ -105,7 +105,8 @@ Result<Ground> read_ground(Services& services, storage::Snapshot& snapshot, cons
                 std::move(read.turn)};
 }
 
-// The digests lead to the root that the report gives for this entry; then, where they differ.
+// The digests lead to the root that the report gives for the own bytes of this entry; then, where
+// they differ.
 Result<std::vector<ByteRange>> localise(const Ground& ground, const OutlineSubmission::Item& item) {
   const Entry& expected = ground.artifact.entries.at(item.entry);
   const std::vector<Digest>& right = ground.outline.entries.at(item.entry);
@@ -116,7 +117,7 @@ Result<std::vector<ByteRange>> localise(const Ground& ground, const OutlineSubmi
     return fail(ErrorCode::kRootMismatch, "the digests do not lead to the root in the report",
                 name_of(expected).path);
   }
-  return differing_ranges(right, item.digests, ground.outline.span, size_of(expected));
+  return differing_ranges(right, item.digests, ground.outline.span, own_size(expected));
 }
 
 Status require_asked(const OutlineSubmission& submission, const ReportAnswer& asked) {

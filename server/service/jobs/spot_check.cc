@@ -21,7 +21,7 @@ std::unexpected<Error> unreadable(std::string_view path) {
 }
 
 std::uint64_t span_count(const Entry& entry, std::uint64_t span) {
-  const std::uint64_t size = size_of(entry);
+  const std::uint64_t size = own_size(entry);
   return size / span + (size % span == 0 ? 0 : 1);
 }
 
@@ -41,15 +41,22 @@ Result<std::uint64_t> draw_below(Random& random, std::uint64_t bound) {
   }
 }
 
-std::vector<std::uint64_t> drawn_from(const Artifact& artifact,
-                                      std::span<const std::uint64_t> positions) {
-  const auto is_file = [&](std::uint64_t position) {
-    return std::holds_alternative<FileEntry>(artifact.entries.at(position));
-  };
-  const bool has_files = std::ranges::any_of(positions, is_file);
-  std::vector<std::uint64_t> from;
-  std::ranges::copy_if(positions, std::back_inserter(from),
-                       [&](std::uint64_t position) { return !has_files || is_file(position); });
+// Each byte is an own byte of one entry.
+std::set<std::uint64_t> drawn_from(const Artifact& artifact,
+                                   std::span<const std::uint64_t> positions) {
+  std::set<std::uint64_t> from(positions.begin(), positions.end());
+  std::set<std::string_view> files;
+  for (const std::uint64_t position : positions) {
+    if (const auto* file = std::get_if<FileEntry>(&artifact.entries.at(position))) {
+      files.insert(file->path);
+    }
+  }
+  for (std::uint64_t i = 0; i < artifact.entries.size(); ++i) {
+    const auto* tensor = std::get_if<TensorEntry>(&artifact.entries[i]);
+    if (tensor != nullptr && files.contains(tensor->file)) {
+      from.insert(i);
+    }
+  }
   return from;
 }
 
@@ -84,7 +91,7 @@ Digest span_digest(const TreeParameters& parameters, ByteView bytes) {
 
 struct Region {
   std::string path;
-  std::uint64_t offset;                    // of the entry in the file
+  std::uint64_t offset;                    // of the entry's own bytes in the file
   std::optional<std::uint64_t> file_size;  // known for files
 };
 
@@ -112,6 +119,14 @@ Status require_plain_file(const Descriptor& file, const Region& region) {
 
 }  // namespace
 
+bool is_outlined(const Artifact& artifact, std::span<const std::uint64_t> positions) {
+  return objects_of(artifact.entries) != Objects::kFiles ||
+         std::ranges::all_of(positions, [&](std::uint64_t position) {
+           const Entry& entry = artifact.entries.at(position);
+           return own_size(entry) == size_of(entry);
+         });
+}
+
 Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifact,
                                          std::span<const std::uint64_t> positions,
                                          std::uint64_t span, std::size_t count) {
@@ -119,7 +134,7 @@ Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifac
   if (!check_outline_span(artifact.parameters, span) || span > kMaxSpotBytes) {
     return spans;
   }
-  const std::vector<std::uint64_t> from = drawn_from(artifact, positions);
+  const std::set<std::uint64_t> from = drawn_from(artifact, positions);
   std::uint64_t total = 0;
   for (const std::uint64_t position : from) {
     total += span_count(artifact.entries.at(position), span);
@@ -160,7 +175,7 @@ Result<Bytes> read_span(const std::string& directory, std::string_view model_nam
   }
   ASSAY_TRY(require_plain_file(file, region));
   const std::uint64_t begin = place.index * outline.span;
-  Bytes bytes(std::min(outline.span, size_of(entry) - begin));
+  Bytes bytes(std::min(outline.span, own_size(entry) - begin));
   if (!std::cmp_equal(read_at(file.get(), region.offset + begin, bytes), bytes.size())) {
     return fail(ErrorCode::kFileUnreadable, "the mirror's file ends early", region.path);
   }

@@ -23,10 +23,15 @@ inline constexpr std::uint64_t kMaxSpotBytes = std::uint64_t{64} << 20;
 // The limit allows 16 spans of the largest size.
 static_assert(kMaxSpotBytes / 16 >= kMaxStoredSpan);
 
-// Draws up to `count` distinct spans of `span` bytes from the entries at `positions`. All spans are
-// equally likely. Returns the spans in the order of the artifact. If any of the entries are files,
-// draws only from files, because tensors are parts of them. Returns fewer spans when there are not
-// enough, or when their bytes would exceed kMaxSpotBytes.
+// Returns true when an outline of `artifact` covers all bytes of the entries at `positions`, apart
+// from padding. It does not cover what is behind the header of a cut file when the artifact lists
+// no tensors.
+[[nodiscard]] bool is_outlined(const Artifact& artifact, std::span<const std::uint64_t> positions);
+
+// Draws up to `count` distinct spans of `span` bytes from the own bytes of the entries at
+// `positions`, and of the tensors in the files among them. All spans are equally likely. Returns
+// the spans in the order of the artifact. Returns fewer spans when there are not enough, or when
+// their bytes would exceed kMaxSpotBytes.
 [[nodiscard]] Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifact,
                                                        std::span<const std::uint64_t> positions,
                                                        std::uint64_t span, std::size_t count);

@@ -28,7 +28,8 @@ class Hash(harness.TestCase):
         self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "driver",
                                        "objects", "parameters", "read_protection", "root", "seconds"])  # fmt: skip
         self.assertEqual(got["device"], "cpu")
-        self.assertEqual(got["bytes"], sum(entry["size"] for entry in got["objects"]))
+        files = [entry["size"] for entry in got["objects"] if entry["kind"] == "file"]
+        self.assertEqual(got["bytes"], sum(files), "each byte once")
 
     def test_a_model(self):
         model = self.model()
@@ -126,6 +127,10 @@ class Hash(harness.TestCase):
         self.assertEqual(self.error("hash", "nothing"), "invalid-parameter")
         self.write("bad/x.safetensors", b"\xff" * 20)
         self.assertEqual(self.error("hash", "bad"), "malformed-safetensors")
+        self.assertEqual(self.error("hash", "bad", "--objects", "files"), "malformed-safetensors")
+        self.assertEqual(self.error("hash", "bad", "--whole", "y.safetensors"), "invalid-parameter")
+        whole = self.hash("bad", "--whole", "x.safetensors")
+        self.assertEqual([sorted(entry) for entry in whole["objects"]], [["kind", "path", "root", "size"]])
         os.mkfifo(self.dir / "bad" / "pipe")
         self.assertEqual(self.error("hash", "bad", "--objects", "files"), "unsupported-file-type")
 
@@ -185,6 +190,7 @@ class Hash(harness.TestCase):
             options = [word for pattern in case.get("ignore", []) for word in ("--ignore", pattern)]
             if case.get("objects"):
                 options += ["--objects", case["objects"]]
+            options += [word for path in case["whole"] for word in ("--whole", path)]
             want = case["result"]
             options += ["--hash", want["parameters"]["hash"],
                         "--chunk-size", str(want["parameters"]["chunk_size"])]  # fmt: skip

@@ -194,7 +194,13 @@ class Manifest(ManifestCase):
         path.write_bytes(content)
         got = self.verify(code=NO)
         self.assertEqual({(item["file"], item.get("tensor")) for item in got["differences"]},
-                         {("model.safetensors", None), ("model.safetensors", "layer.0.weight")})
+                         {("model.safetensors", "layer.0.weight")})
+        self.signed("--objects", "files", out="files.json")
+        content[-20] ^= 0x80
+        path.write_bytes(content)
+        [found] = self.verify(envelope="files.json", code=NO)["differences"]
+        self.assertNotIn("tensor", found)
+        self.assertEqual(found["detail"], "the bytes behind the header differ")
 
     def test_links_and_pipes_in_the_model_are_a_no(self):
         self.signed()

@@ -366,28 +366,21 @@ TEST_F(ReadOnce, Engines_GiveTheSameRootsOfFilesAndPartsOfThem) {
   }
 }
 
-// Two files of 1,000 bytes, one of 500 with tensors of 400 in it.
-TEST(FilesReadOnce, OnlyWhatDoesNotFitAndIsReadOnce) {
+TEST(ReadsOnce, WhatTheCacheHasNoRoomFor) {
   const TempDir dir;
-  ArtifactPlan plan;
-  for (const auto& [name, size] : {std::pair("a", 1000U), {"b", 1000U}, {"t", 500U}}) {
-    plan.files.push_back({name, *SourceFile::find(dir.write(name, Bytes(size)))});
+  std::vector<WalkedFile> files;
+  for (const auto& [name, size] : {std::pair("a", 1000U), {"b", 500U}}) {
+    files.push_back({name, *SourceFile::find(dir.write(name, Bytes(size)))});
   }
-  const Tensor tensor{"x", "U8", {400}, 0, 400};
-  plan.objects = {{0, {}}, {1, {}}, {2, {}}, {2, tensor}};
-  using Once = std::vector<bool>;
-  EXPECT_EQ(files_read_once(plan, {}, 2500), (Once{false, false, false}));
-  // The second reading of a file comes from the cache, which has room for that file.
-  EXPECT_EQ(files_read_once(plan, {}, 2499), (Once{true, true, false}));
-  EXPECT_EQ(files_read_once(plan, {}, 499), (Once{true, true, true}));
+  const auto plan = plan_artifact(std::move(files), cut_by_name({}), Objects::kBoth, {});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_FALSE(reads_once(*plan, {}, 1500));
+  EXPECT_TRUE(reads_once(*plan, {}, 1499));
   // What is known is not read.
-  KnownDigests known(4);
-  known[0] = ObjectDigests{reference_root({}, {}), {}};
-  EXPECT_EQ(files_read_once(plan, known, 1500), (Once{false, false, false}));
-  known[0].reset();
-  known[2] = ObjectDigests{reference_root({}, {}), {}};
-  EXPECT_EQ(files_read_once(plan, known, 2400), (Once{false, false, false}));
-  EXPECT_EQ(files_read_once(plan, known, 2399), (Once{true, true, true}));
+  KnownEntries known(2);
+  known[0].emplace();
+  EXPECT_FALSE(reads_once(*plan, known, 500));
+  EXPECT_TRUE(reads_once(*plan, known, 499));
 }
 
 TEST(PageCacheRoom, IsSomethingLessThanTheMemory) {

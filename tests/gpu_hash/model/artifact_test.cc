@@ -25,6 +25,7 @@ ArtifactOptions options_of(const Json& tree) {
                         tree["ignore"].get<std::vector<std::string>>()};
   sort_ignore(options.parameters.ignore);
   options.objects = *parse_objects(tree["objects"].get<std::string>());
+  options.whole = tree["whole"].get<std::vector<std::string>>();
   options.outline_span = tree["span"].get<std::uint64_t>();
   return options;
 }
@@ -70,9 +71,12 @@ TEST(Artifact, TreeVectors_GiveEntriesRootAndOutline) {
 TEST(Artifact, WorkedExample_GivesItsRoot) {
   const TempDir dir;
   dir.write("a.bin", pattern(9000));
+  Bytes data = pattern(5000);
+  data.insert(data.end(), {'a', 'b', 'c'});
   dir.write("b.safetensors",
-            safetensors_file(R"({"t":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})",
-                             as_bytes("abc")));
+            safetensors_file(R"({"u":{"dtype":"U8","shape":[5000],"data_offsets":[0,5000]},)"
+                             R"("t":{"dtype":"U8","shape":[3],"data_offsets":[5000,5003]}})",
+                             data));
   const auto engine = make_cpu_engine();
   ArtifactOptions options;
   options.parameters.chunk_size = 4096;
@@ -80,8 +84,8 @@ TEST(Artifact, WorkedExample_GivesItsRoot) {
   ASSERT_TRUE(hashed.has_value());
   EXPECT_EQ(hashed->id.text(),
             "assay-tree-v1-sha256:"
-            "dc669cf4daaedb04ed6a6a764a47fd25c9cb5f523fb78e0ede8700bcf6eb84dd");
-  EXPECT_EQ(hashed->bytes, 9000U + 64U + 3U);
+            "718b3550aa0d495b624b9b1bf1825287b951f2e5c18348a817289be5345071be");
+  EXPECT_EQ(hashed->bytes, 9000U + 5128U) << "each byte once";
 }
 
 TEST(Artifact, MalformedSafetensors_FailsWithItsName) {
@@ -92,9 +96,19 @@ TEST(Artifact, MalformedSafetensors_FailsWithItsName) {
   ASSERT_FALSE(hashed.has_value());
   EXPECT_EQ(hashed.error().code, ErrorCode::kMalformedSafetensors);
   EXPECT_EQ(hashed.error().where, "sub/model.safetensors");
-  ArtifactOptions files;
-  files.objects = Objects::kFiles;
-  EXPECT_TRUE(hash_artifact(dir.path(), files, *engine).has_value());
+  ArtifactOptions options;
+  options.objects = Objects::kFiles;
+  EXPECT_EQ(hash_artifact(dir.path(), options, *engine).error().code,
+            ErrorCode::kMalformedSafetensors);
+  options.whole = {"sub/model.safetensors"};
+  const auto whole = hash_artifact(dir.path(), options, *engine);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_FALSE(std::get<FileEntry>(whole->artifact.entries[0]).cut);
+  options.whole.emplace_back("model.safetensors");
+  const auto other = hash_artifact(dir.path(), options, *engine);
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().code, ErrorCode::kInvalidParameter);
+  EXPECT_EQ(other.error().where, "model.safetensors");
 }
 
 TEST(Artifact, NothingToHash_IsInvalidParameter) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/source_file.h"
 #include "tests/gpu_hash/fake_engine.h"
 

@@ -8,6 +8,7 @@
 #include "server/service/documents/accept.h"
 #include "server/service/governance/policies.h"
 #include "tests/server/api/fixture.h"
+#include "tests/support/cut_file.h"
 
 namespace assay::server::test {
 namespace {
@@ -22,8 +23,13 @@ class ServePod : public ApiTest {
     services_->nodes.dangerous_allow_unmeasured = true;
     services_->nodes.dangerous_allow_unregistered = true;
     const auto entry = std::get<FileEntry>(model_.artifact.entries[0]);
-    model_.artifact.entries.push_back(
-        TensorEntry{"w", "U8", {entry.size}, entry.path, 0, entry.size, entry.root});
+    constexpr std::uint64_t kHeader = 64;  // bytes
+    const TensorEntry tensor{"w", "U8", {entry.size}, entry.path, kHeader, entry.size, entry.root};
+    model_.artifact.entries = {
+        assay::test::cut_file(entry.path, kHeader + entry.size,
+                              {CutFormat::kSafetensors, kHeader, sha256(as_bytes("header"))},
+                              {tensor}),
+        tensor};
     EXPECT_TRUE(accept_manifest(*services_, signed_manifest(model_), actor_));
     EXPECT_TRUE(accept_manifest(*services_, signed_manifest(other_), actor_));
     put_policy("registry.example.com/serving/*@sha256:*");

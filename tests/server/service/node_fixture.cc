@@ -6,6 +6,7 @@
 
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
+#include "tests/support/cut_file.h"
 
 namespace assay::server::test {
 namespace {
@@ -225,6 +226,29 @@ NodeTest::Model NodeTest::make_model(std::vector<Bytes> files) {
   }
   ArtifactId id = artifact_id(manifest).value();
   return {std::move(manifest), std::move(files), std::move(outline), std::move(id)};
+}
+
+NodeTest::Model NodeTest::make_cut_model() {
+  Model model = make_model({content(45'000, 7)});
+  const ByteView all(model.files[0]);
+  std::vector<TensorEntry> tensors;
+  for (const auto& [name, offset, size] :
+       {std::tuple("a", 1000U, 20'000U), std::tuple("b", 21'000U, 24'000U)}) {
+    const ByteView part = all.subspan(offset, size);
+    tensors.push_back(
+        {name, "U8", {size}, "weights/0.bin", offset, size, file_entry("x", part).root});
+    model.outline.entries.push_back(outline_digests(part));
+  }
+  const ByteView header = all.first(1000);
+  Artifact& artifact = model.manifest.artifact;
+  artifact.entries = {
+      assay::test::cut_file("weights/0.bin", all.size(),
+                            {CutFormat::kSafetensors, header.size(), file_entry("x", header).root},
+                            tensors, artifact.parameters)};
+  artifact.entries.insert(artifact.entries.end(), tensors.begin(), tensors.end());
+  model.outline.entries.front() = outline_digests(header);
+  model.id = artifact_id(model.manifest).value();
+  return model;
 }
 
 void NodeTest::store_model(const Model& model, bool with_outline) {

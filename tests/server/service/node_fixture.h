@@ -83,6 +83,9 @@ class NodeTest : public ServiceTest {
     ArtifactId id;
   };
   static Model make_model(std::vector<Bytes> files);
+  // One file of 45,000 bytes: a header of 1000 bytes, and the tensors "a" of 20,000 and "b" of
+  // 24,000.
+  static Model make_cut_model();
   static FileEntry file_entry(const std::string& path, ByteView bytes);
   static std::vector<Digest> outline_digests(ByteView bytes);
   static Bytes content(std::size_t size, std::uint8_t seed);

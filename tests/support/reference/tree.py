@@ -2,7 +2,7 @@
 """assay-tree-v1: object roots, artifact roots, outlines (schemas/tree.md).
 
     tree.py hash PATH [--hash sha256|sha384] [--chunk-size N] [--objects files|tensors|both]
-                      [--ignore PATTERN]... [--follow-symlinks]
+                      [--ignore PATTERN]... [--follow-symlinks] [--whole FILE]...
         prints what `assay hash PATH -o json` prints, but for "seconds" and "device"
     tree.py outline PATH --out FILE [--span N] [the options of hash]
         writes the outline of PATH to FILE and prints the JSON of hash
@@ -23,7 +23,7 @@ import sys
 if __package__ in (None, ""):
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     __package__ = "reference"
-from . import jcs, merkle, safetensors
+from . import cut, jcs, merkle, safetensors
 
 TREE = "assay-tree-v1"
 DEFAULT_CHUNK = 16384
@@ -47,7 +47,7 @@ class TreeError(ValueError):
         self.reason = reason
 
 
-# --- objects: schemas/tree.md section 2 ------------------------------------------------------
+# --- trees of bytes: schemas/tree.md section 2 -----------------------------------------------
 
 
 def is_power_of_two(n):
@@ -80,7 +80,7 @@ def chunk_leaves(stream, size, hash_name, chunk_size):
 
 
 def object_root(stream, size, hash_name, chunk_size):
-    """Section 2: root of one object, raw bytes."""
+    """Section 2: root of one string of bytes, raw."""
     return merkle.root(hash_name, chunk_leaves(stream, size, hash_name, chunk_size))
 
 
@@ -250,30 +250,53 @@ _MEMBERS = {
 }
 
 
+_CUT = {"format", "root", "size"}
+
+
 def _is_natural(value):
     return (isinstance(value, int) and not isinstance(value, bool)
             and 0 <= value <= jcs.MAX_INTEGER)  # fmt: skip
 
 
-def check_entries(entries, hash_name):
+def check_entries(entries, hash_name, chunk_size=DEFAULT_CHUNK):
     """Section 5.2: what a reader refuses in an entry list."""
     if not entries:
         raise TreeError("no-entries")
-    sizes = {}
+    files, tensors = {}, {}
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
             raise TreeError("members", str(entry))
-        if set(entry) != _MEMBERS.get(entry["kind"], None):
+        if set(entry) - {"cut"} != _MEMBERS.get(entry["kind"], None):
+            raise TreeError("members", str(entry))
+        if "cut" in entry and entry["kind"] != "file":
             raise TreeError("members", str(entry))
         _check_one_entry(entry, hash_name)
         if entry["kind"] == "file":
-            sizes[entry["path"]] = entry["size"]
-    for entry in entries:
-        if entry["kind"] == "tensor" and sizes:
-            if entry["file"] not in sizes:
-                raise TreeError("tensor-without-file", entry["name"])
-            if entry["offset"] + entry["size"] > sizes[entry["file"]]:
-                raise TreeError("tensor-beyond-file", entry["name"])
+            files[entry["path"]] = entry
+        else:
+            tensors.setdefault(entry["file"], []).append(entry)
+    for path in tensors if files else ():
+        if path not in files:
+            raise TreeError("tensor-without-file", path)
+        for tensor in tensors[path]:
+            if tensor["offset"] + tensor["size"] > files[path]["size"]:
+                raise TreeError("tensor-beyond-file", tensor["name"])
+        if "cut" not in files[path]:
+            raise TreeError("tensor-without-cut", path)
+    _check_order(entries)
+    for path, file in files.items():
+        if "cut" in file and (tensors or file["size"] == file["cut"]["size"]):
+            _of_cut(cut.check, file, tensors.get(path, []), hash_name, chunk_size)
+
+
+def _of_cut(call, *args):
+    try:
+        return call(*args)
+    except cut.CutError as error:
+        raise TreeError(error.reason, str(error)) from None
+
+
+def _check_order(entries):
     keys = [entry_key(entry) for entry in entries]
     for before, after in zip(keys, keys[1:]):
         if before == after:
@@ -282,13 +305,29 @@ def check_entries(entries, hash_name):
             raise TreeError("order", repr(after))
 
 
+def _check_digest_and_size(item, hash_name):
+    if not isinstance(item["root"], str) or len(item["root"]) != 2 * DIGEST_SIZE[hash_name]:
+        raise TreeError("root", str(item["root"]))
+    if any(char not in "0123456789abcdef" for char in item["root"]):
+        raise TreeError("root", item["root"])
+    if not _is_natural(item["size"]):
+        raise TreeError("size", str(item["size"]))
+
+
+def _check_cut(entry, hash_name):
+    known = entry["cut"]
+    if not isinstance(known, dict) or set(known) != _CUT:
+        raise TreeError("members", str(known))
+    if known["format"] not in cut.FORMATS:
+        raise TreeError("cut-format", str(known["format"]))
+    _check_digest_and_size(known, hash_name)
+    _of_cut(cut.check_header, known, entry["size"])
+
+
 def _check_one_entry(entry, hash_name):
-    if not isinstance(entry["root"], str) or len(entry["root"]) != 2 * DIGEST_SIZE[hash_name]:
-        raise TreeError("root", str(entry["root"]))
-    if any(char not in "0123456789abcdef" for char in entry["root"]):
-        raise TreeError("root", entry["root"])
-    if not _is_natural(entry["size"]):
-        raise TreeError("size", str(entry["size"]))
+    _check_digest_and_size(entry, hash_name)
+    if "cut" in entry:
+        _check_cut(entry, hash_name)
     path = entry["path"] if entry["kind"] == "file" else entry["file"]
     if not isinstance(path, str):
         raise TreeError("members", str(entry))
@@ -321,7 +360,7 @@ def artifact_leaves(entries, hash_name, chunk_size, ignore=(), follow=False):
     """Section 5: leaf data, parameters first. `entries` must be in order already."""
     known = parameters(hash_name, chunk_size, ignore, follow)
     read_parameters(known)
-    check_entries(entries, hash_name)
+    check_entries(entries, hash_name, chunk_size)
     return [jcs.dumps(known)] + [jcs.dumps(e) for e in entries]
 
 
@@ -336,44 +375,76 @@ def artifact_id(root, hash_name):
     return f"{TREE}-{hash_name}:{root.hex()}"
 
 
+def _files_at(path, patterns, follow):
+    if os.path.isdir(path):
+        return walk(path, patterns, follow)
+    if not stat.S_ISREG(os.stat(path).st_mode):  # section 4.2: a single file's path is its base name
+        raise TreeError("special-file", str(path))
+    return {check_path(os.path.basename(os.fsencode(path))): path}
+
+
+def _hash_file(stream, path, name, objects, hash_name, chunk_size):
+    """Section 3: [(entry, leaves of its own object)] of one file; `name` is its format or None."""
+    size = stream.seek(0, 2)
+    if size > jcs.MAX_INTEGER:
+        raise TreeError("size", path)
+
+    def leaves_of(offset, length):
+        stream.seek(offset)
+        return chunk_leaves(stream, length, hash_name, chunk_size)
+
+    file = {"kind": "file", "path": path, "size": size}
+    if name is None:
+        leaves = leaves_of(0, size)
+        file["root"] = merkle.root(hash_name, leaves).hex()
+        return [(file, leaves)] if objects != "tensors" else []
+    header_size, tensors = cut.read(stream, size, name)
+    found, roots = [], []
+    for offset, length, tensor in cut.segments(header_size, tensors, size):
+        leaves = leaves_of(offset, length)
+        roots.append(merkle.root(hash_name, leaves))
+        if tensor is not None:
+            found.append((tensor, leaves))
+        elif offset == 0:
+            header = leaves
+        elif roots[-1] != cut.padding_root(length, hash_name, chunk_size):
+            raise TreeError("padding", path)
+    found += [(tensor, []) for tensor in tensors if tensor["size"] == 0]
+    entries = []
+    if objects != "tensors":
+        file["root"] = merkle.root(hash_name, roots).hex()
+        file["cut"] = {"format": name, "size": header_size, "root": roots[0].hex()}
+        entries.append((file, header))
+    if objects != "files":
+        entries += [({"kind": "tensor", "file": path, **tensor,
+                      "root": merkle.root(hash_name, leaves).hex()}, leaves)
+                    for tensor, leaves in found]  # fmt: skip
+    return entries
+
+
 def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both", patterns=(),
-              follow=False, span=None):  # fmt: skip
-    """Sections 4 to 6 together. `patterns` in any order; nothing is added to them.
+              follow=False, span=None, whole=()):  # fmt: skip
+    """Sections 3 to 6 together. `patterns` in any order; nothing is added to them. `whole`: paths
+    of files that are one segment whatever their names say.
 
     Returns (result, subtrees): the JSON of `assay hash` and, where a span is given, the subtree
-    digests of each entry in artifact order.
+    digests of each entry's own object in artifact order.
     """
     patterns = sorted(set(patterns), key=str.encode)
     check_parameters(hash_name, chunk_size, patterns)
-    if os.path.isdir(path):
-        files = walk(path, patterns, follow)
-    else:  # section 4.2: a single file's path is its base name
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise TreeError("special-file", str(path))
-        name = os.path.basename(os.fsencode(path))
-        files = {check_path(name): path}
-
-    found = []
+    files = _files_at(path, patterns, follow)
+    if set(whole) - set(files):
+        raise TreeError("whole", str(sorted(set(whole) - set(files))))
+    found, total = [], 0
     for text, name in files.items():
+        cut_by = None if text in whole else cut.format_of(text)
         with open(name, "rb") as stream:
-            size = stream.seek(0, 2)
-            if size > jcs.MAX_INTEGER:
-                raise TreeError("size", text)
-            parts = []
-            if objects in ("files", "both"):
-                parts.append(({"kind": "file", "path": text}, 0, size))
-            if objects in ("tensors", "both") and text.endswith(".safetensors"):
-                stream.seek(0)
-                for tensor in safetensors.read_header(stream, size):
-                    entry = {"kind": "tensor", "file": text, **tensor}
-                    parts.append((entry, tensor["offset"], tensor["size"]))
-            for entry, offset, length in parts:
-                stream.seek(offset)
-                leaves = chunk_leaves(stream, length, hash_name, chunk_size)
-                entry["size"] = length
-                entry["root"] = merkle.root(hash_name, leaves).hex()
-                digests = span_digests(leaves, hash_name, chunk_size, span) if span else None
-                found.append((entry, digests))
+            entries = _hash_file(stream, text, cut_by, objects, hash_name, chunk_size)
+        hashed = [entry["size"] for entry, _ in entries if objects == "tensors" or entry["kind"] == "file"]
+        total += sum(hashed)
+        for entry, leaves in entries:
+            digests = span_digests(leaves, hash_name, chunk_size, span) if span else None
+            found.append((entry, digests))
     found.sort(key=lambda pair: entry_key(pair[0]))
     entries = [entry for entry, _ in found]
     root = artifact_root(entries, hash_name, chunk_size, patterns, follow)
@@ -381,7 +452,7 @@ def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both"
         "root": root.hex(),
         "parameters": parameters(hash_name, chunk_size, patterns, follow),
         "objects": entries,
-        "bytes": sum(entry["size"] for entry in entries),
+        "bytes": total,
     }
     return result, [digests for _, digests in found]
 
@@ -400,6 +471,13 @@ def span_digests(leaves, hash_name, chunk_size, span):
     check_span(span, chunk_size)
     per = span // chunk_size
     return [merkle.root(hash_name, leaves[i : i + per]) for i in range(0, len(leaves), per)]
+
+
+def own_object(entry):
+    """Section 7: offset in the file, size and root (hex) of the bytes that an entry's outline covers."""
+    if "cut" in entry:
+        return 0, entry["cut"]["size"], entry["cut"]["root"]
+    return entry.get("offset", 0), entry["size"], entry["root"]
 
 
 def usual_patterns(path):
@@ -437,7 +515,8 @@ def read_outline(blob, entries, hash_name, chunk_size, ignore=(), follow=False):
     position = 40 + width
     subtrees = []
     for entry in entries:
-        number = -(-entry["size"] // span)
+        _, own_size, own_root = own_object(entry)
+        number = -(-own_size // span)
         if blob[position : position + 8] != struct.pack("<Q", number):
             raise TreeError("outline-count")
         position += 8
@@ -447,7 +526,7 @@ def read_outline(blob, entries, hash_name, chunk_size, ignore=(), follow=False):
         digests = [blob[at : at + width] for at in range(position, end, width)]
         # A span is a power of two of chunks, so RFC 9162 section 2.1.1 splits the object's tree
         # at span borders first: its root is the root over the subtree digests as leaves.
-        if merkle.root(hash_name, digests).hex() != entry["root"]:
+        if merkle.root(hash_name, digests).hex() != own_root:
             raise TreeError("outline-digest", str(entry))
         subtrees.append(digests)
         position = end
@@ -456,33 +535,48 @@ def read_outline(blob, entries, hash_name, chunk_size, ignore=(), follow=False):
     return span, subtrees
 
 
+def _file_root(stream, entry, hash_name, chunk_size):
+    """The root of a cut file's bytes, or None when they do not parse as its format."""
+    try:
+        found = _hash_file(stream, entry["path"], entry["cut"]["format"], "files", hash_name, chunk_size)
+        return found[0][0]["root"]
+    except (TreeError, safetensors.SafetensorsError):
+        return None
+
+
 def locate(result, blob, path, follow=False):
     """Section 7.4: byte ranges below `path` that differ from an outline.
 
-    Yields (entry, begin, end); begin and end count from the start of the entry's object. A file
-    that is absent or has another size is reported as one range over the whole object.
+    Yields (entry, begin, end); begin and end count from the start of the entry's own object. A file
+    that is absent or has another size is reported as one range over all of it. So is, from its
+    header to its end, a cut file whose root differs although nothing else says where.
     """
     hash_name, chunk_size, ignore, followed = read_parameters(result["parameters"])
     span, subtrees = read_outline(blob, result["objects"], hash_name, chunk_size, ignore, followed)
+    unplaced = {}  # cut files whose roots differ
     for entry, expected in zip(result["objects"], subtrees):
         text = entry["path"] if entry["kind"] == "file" else entry["file"]
         name = os.path.join(path, text) if os.path.isdir(path) else path
+        start, own_size, _ = own_object(entry)
         try:
             with open(name, "rb") as stream:
                 size = stream.seek(0, 2)
-                start = entry.get("offset", 0)
-                whole = size == entry["size"] if entry["kind"] == "file" else True
-                if not whole or size < start + entry["size"]:
+                if size < start + own_size or (entry["kind"] == "file" and size != entry["size"]):
                     yield entry, 0, entry["size"]
                     continue
                 stream.seek(start)
-                leaves = chunk_leaves(stream, entry["size"], hash_name, chunk_size)
+                leaves = chunk_leaves(stream, own_size, hash_name, chunk_size)
+                if "cut" in entry and _file_root(stream, entry, hash_name, chunk_size) != entry["root"]:
+                    unplaced[text] = entry
         except FileNotFoundError:
             yield entry, 0, entry["size"]
             continue
         for i, digest in enumerate(span_digests(leaves, hash_name, chunk_size, span)):
             if digest != expected[i]:
-                yield entry, i * span, min((i + 1) * span, entry["size"])
+                unplaced.pop(text, None)
+                yield entry, i * span, min((i + 1) * span, own_size)
+    for entry in unplaced.values():
+        yield entry, entry["cut"]["size"], entry["size"]
 
 
 # --- command line ----------------------------------------------------------------------------
@@ -499,6 +593,7 @@ def _arguments(argv):
         sub.add_argument("--objects", default="both", choices=("files", "tensors", "both"))
         sub.add_argument("--ignore", action="append", default=[], metavar="PATTERN")
         sub.add_argument("--follow-symlinks", action="store_true")
+        sub.add_argument("--whole", action="append", default=[], metavar="FILE")
         if verb == "outline":
             sub.add_argument("--span", type=int, default=DEFAULT_SPAN)
             sub.add_argument("--out", required=True)
@@ -517,7 +612,7 @@ def _hash(args):
         check_span(span, args.chunk_size)
     patterns = args.ignore + usual_patterns(args.path)
     result, subtrees = hash_path(args.path, args.hash, args.chunk_size, args.objects, patterns,
-                                 args.follow_symlinks, span)  # fmt: skip
+                                 args.follow_symlinks, span, args.whole)  # fmt: skip
     if args.verb == "outline":
         hash_name, chunk_size, ignore, follow = read_parameters(result["parameters"])
         blob = write_outline(result["objects"], subtrees, hash_name, chunk_size, span, ignore, follow)

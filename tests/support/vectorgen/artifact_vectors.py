@@ -22,6 +22,23 @@ def tensor_entry(file, name, dtype, shape, offset, size, hash_name, chunk):
             "offset": offset, "size": size, "root": root}  # fmt: skip
 
 
+def cut_entries(path, header, tensors, hash_name="sha256", chunk=16384):
+    """A safetensors file of a header of painted bytes, and its tensors: (name, dtype, shape, size)."""
+    offset, entries, roots = header, [], [tree.object_root(io.BytesIO(painted(header)), header, hash_name, chunk)]
+    for name, dtype, shape, size in tensors:
+        entries.append(tensor_entry(path, name, dtype, shape, offset, size, hash_name, chunk))
+        roots += [bytes.fromhex(entries[-1]["root"])] if size else []
+        offset += size
+    known = {"format": "safetensors", "size": header, "root": roots[0].hex()}
+    file = {"kind": "file", "path": path, "size": offset, "root": merkle.root(hash_name, roots).hex(), "cut": known}
+    return [file, *entries]
+
+
+def bytes_of(names):
+    """Tensors of three bytes each, for cut_entries."""
+    return [(name, "U8", [3], 3) for name in names]
+
+
 def artifact(name, entries, hash_name="sha256", chunk=16384, ignore=(), follow=False):
     entries = sorted(entries, key=tree.entry_key)
     leaves = tree.artifact_leaves(entries, hash_name, chunk, ignore, follow)
@@ -95,17 +112,18 @@ def artifacts():
         def f(path, size, h=hash_name, c=chunk):
             return file_entry(path, size, h, c)
 
-        def t(file, name, dtype, shape, offset, size, h=hash_name, c=chunk):
-            return tensor_entry(file, name, dtype, shape, offset, size, h, c)
-
         found.append(artifact(f"one empty file, {short}", [f("empty", 0)], hash_name, chunk))
         found.append(artifact(f"one file, {short}", [f("weights.bin", 100000)], hash_name, chunk))
-        found.append(artifact(f"files and tensors, {short}", [
-            f("config.json", 2), f("model.safetensors", 50000),
-            t("model.safetensors", "b", "F32", [100, 100], 1000, 40000),
-            t("model.safetensors", "a", "U8", [9000], 41000, 9000),
-            t("model.safetensors", "empty", "F16", [0, 7], 41000, 0),
-            t("model.safetensors", "scalar", "I64", [], 992, 8),
+        layout = [("scalar", "I64", [], 8), ("b", "F32", [100, 100], 40000),
+                  ("empty", "F16", [0, 7], 0), ("a", "U8", [9000], 9000)]  # fmt: skip
+        both = [f("config.json", 2), *cut_entries("model.safetensors", 992, layout, hash_name, chunk)]
+        found.append(artifact(f"files and tensors, {short}", both, hash_name, chunk))
+        found.append(artifact(f"files, one of them cut, {short}", both[:2], hash_name, chunk))
+        found.append(artifact(f"tensors, {short}", both[2:], hash_name, chunk))
+        found.append(artifact(f"a header alone, {short}", [
+            *cut_entries("empty.safetensors", 10, [], hash_name, chunk),
+            *cut_entries("empties.safetensors", 90, [("e", "U8", [0], 0), ("f", "F32", [0, 5], 0)], hash_name, chunk),
+            *cut_entries("m.safetensors", 90000, [("t", "U8", [3], 3)], hash_name, chunk),
         ], hash_name, chunk))  # fmt: skip
     for name, ignore, follow in (
         ("a pattern", ["*.tmp"], False), ("links followed", [], True),
@@ -115,21 +133,22 @@ def artifacts():
         found.append(artifact(f"one file, {name}", [file_entry("weights.bin", 100000, "sha256", 16384)],
                               ignore=ignore, follow=follow))  # fmt: skip
     f = lambda path, size=3: file_entry(path, size, "sha256", 16384)  # noqa: E731
-    t = lambda file, name: tensor_entry(file, name, "U8", [3], 0, 3, "sha256", 16384)  # noqa: E731
     # UTF-8 order: U+FF21 (ef bc a1) before U+1F600 (f0 9f 98 80); UTF-16 order is the reverse.
     found.append(artifact("order is by UTF-8 bytes", [
-        f("\U0001f600"), f("\uff21"), f("a/b"), f("a.b"), f("a"), f("a0"), f("A"), f("\u00e9"),
-        f("e\u0301"), f(".hidden"), f("a b"), f("b"), f("ab"),
-        t("b", "\U0001f600"), t("b", "\uff21"), t("a", "z"), t("b", ""), t("ab", "c"), t("a", "bc"),
+        f("\U0001f600"), f("\uff21"), f("a/b"), f("a.b"), f("a0"), f("A"), f("\u00e9"),
+        f("e\u0301"), f(".hidden"), f("a b"), *cut_entries("b", 64, bytes_of(["\U0001f600", "\uff21", ""])),
+        *cut_entries("ab", 64, bytes_of(["c"])), *cut_entries("a", 64, bytes_of(["z", "bc"])),
     ]))  # fmt: skip
     found.append(artifact("names that JSON must escape", [
-        f('quote"back\\slash'), f("tab\tnewline\n"), f("\u007f\u0080\u2028"), f("</script>"), f("x"),
-        t("x", "nul\u0000in a tensor name"),
+        f('quote"back\\slash'), f("tab\tnewline\n"), f("\u007f\u0080\u2028"), f("</script>"),
+        *cut_entries("x", 64, bytes_of(["nul\u0000in a tensor name"])),
     ]))  # fmt: skip
     found.append(artifact("greatest numbers", [
-        {"kind": "file", "path": "big", "size": 2**53 - 1, "root": "00" * 32},
-        {"kind": "tensor", "name": "t", "dtype": "F64", "shape": [2**50 - 1, 1], "file": "big",
-         "offset": 7, "size": 2**53 - 8, "root": "ff" * 32},
+        {"kind": "file", "path": "big", "size": 2**53 - 1,
+         "root": merkle.node_hash("sha256", bytes(32), b"\xff" * 32).hex(),
+         "cut": {"format": "safetensors", "size": 15, "root": "00" * 32}},
+        {"kind": "tensor", "name": "t", "dtype": "F64", "shape": [2**50 - 2, 1], "file": "big",
+         "offset": 15, "size": 2**53 - 16, "root": "ff" * 32},
     ]))  # fmt: skip
     for count in range(1, 18):
         found.append(artifact(f"{count} files", [f(f"f{i:02}", i) for i in range(count)]))
@@ -157,6 +176,10 @@ def model_bytes():
     return safetensors_file(header, painted(at), padding=3)
 
 
+def whole_of(name):
+    return ["model.safetensors"] if name == "a model, hashed whole" else []
+
+
 TREES = (
     ("single files and folders", {
         "config.json": b'{"a":1}\n', "empty": b"", "sub/.hidden": b"x", "sub/deep/er/file": painted(5000),
@@ -171,6 +194,13 @@ TREES = (
         "x/y/z.bin": b"6",
     }, ["*.tmp", "/logs", "x/**/z.bin"]),  # fmt: skip
     ("a model", {"config.json": b"{}", "model.safetensors": None}, []),
+    ("a model, hashed whole", {"config.json": b"{}", "model.safetensors": None}, []),
+    ("headers alone", {
+        "none.safetensors": safetensors_file({}, b""),
+        "sub/empty.safetensors": safetensors_file(
+            {"e": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}, b"", padding=9000),
+        "model.SAFETENSORS": b"not one", "model.safetensors.index.json": b"{}",
+    }, []),  # fmt: skip
 )
 
 
@@ -186,14 +216,17 @@ def trees():
     found = []
     for name, files, ignore in TREES:
         variants = [("sha256", 16384, "both", 16384)]
-        if None in files.values():
+        if whole_of(name):
+            variants = [("sha256", 4096, "both", 8192), ("sha256", 4096, "files", 4096)]
+        elif None in files.values():
             variants = [("sha256", 4096, "both", 8192), ("sha256", 4096, "files", 4096),
                         ("sha256", 4096, "tensors", 4096), ("sha384", 4096, "both", 16384),
                         ("sha256", 16384, "both", 1048576)]  # fmt: skip
         with tempfile.TemporaryDirectory() as top:
             write_tree(top, files)
             for hash_name, chunk, objects, span in variants:
-                result, subtrees = tree.hash_path(top, hash_name, chunk, objects, ignore, span=span)
+                result, subtrees = tree.hash_path(top, hash_name, chunk, objects, ignore, span=span,
+                                                  whole=whole_of(name))  # fmt: skip
                 known = tree.read_parameters(result["parameters"])
                 blob = tree.write_outline(result["objects"], subtrees, hash_name, chunk, span, *known[2:])
                 found.append({
@@ -202,11 +235,57 @@ def trees():
                                "hex": (model_bytes() if data is None else data).hex()}
                               if data is not None else {"path": path, "model": True}
                               for path, data in files.items()],
-                    "ignore": ignore, "hash": hash_name, "chunk_size": chunk, "objects": objects,
+                    "ignore": ignore, "whole": whole_of(name), "hash": hash_name, "chunk_size": chunk, "objects": objects,
                     "span": span, "result": result,
                     "outline": base64.b64encode(blob).decode(),
                 })  # fmt: skip
     return found
+
+
+def refused_cuts():
+    """Lists of cut files with the reason of tree.check_entries."""
+    file, t, u, e = cut_entries("a", 64, [("t", "U8", [3], 3), ("u", "U8", [4], 4), ("e", "U8", [0], 0)])
+    head = cut_entries("h", 64, [])[0]
+    e, t, u = sorted((e, t, u), key=tree.entry_key)
+    plain = file_entry("b", 4, "sha256", 16384)
+    tree.check_entries([file, e, t, u], "sha256")
+
+    def cut(**members):
+        return {**file, "cut": {**file["cut"], **members}}
+
+    return [
+        ("cut of a tensor", "members", [{**t, "cut": file["cut"]}]),
+        ("cut is null", "members", [{**file, "cut": None}]),
+        ("cut without a root", "members", [{**file, "cut": {"format": "safetensors", "size": 64}}]),
+        ("cut with another member", "members", [cut(offset=0)]),
+        ("cut of an unknown format", "cut-format", [cut(format="pickle")]),
+        ("cut in capitals", "cut-format", [cut(format="Safetensors")]),
+        ("header root too short", "root", [cut(root=file["root"][2:])]),
+        ("header size as text", "size", [cut(size="64")]),
+        ("header larger than its file", "cut-size", [cut(size=72)]),
+        ("header smaller than any", "cut-size", [cut(size=9)]),
+        ("header larger than any", "cut-size", [{**file, "size": 2**40, "cut": {**file["cut"], "size": 100_000_009}}]),
+        ("header alone, of another root", "cut-root", [{**head, "root": plain["root"]}]),
+        ("tensor of a file without a cut", "tensor-without-cut", [plain, {**t, "file": "b", "offset": 0}]),
+        ("the first tensor is missing", "cut-gap", [file, e, u]),
+        ("the last tensor is missing", "cut-gap", [file, e, t]),
+        ("all tensors are missing", "cut-gap", [file, head | {"path": "c"}, {**t, "file": "c", "offset": 61}]),
+        ("another file's tensors are missing", "cut-gap",
+         [file, {**file, "path": "c"}, e, t, u]),
+        ("one range under two names", "cut-overlap", [file, e, t, {**t, "name": "t2"}, u]),
+        ("tensors overlap", "cut-overlap", [file, e, t, {**u, "offset": 66, "size": 5, "shape": [5]}]),
+        ("tensor in the header", "cut-overlap", [file, e, {**t, "offset": 63, "size": 4, "shape": [4]}, u]),
+        ("roots of two tensors swapped", "cut-root", [file, e, {**t, "root": u["root"]}, {**u, "root": t["root"]}]),
+        ("two tensors swapped", "cut-root", [file, e, {**t, "offset": 68}, {**u, "offset": 64}]),
+        ("root of one tensor", "cut-root", [file, e, {**t, "root": u["root"]}, u]),
+        ("root of the header", "cut-root", [cut(root=t["root"]), e, t, u]),
+        ("root of the file", "cut-root", [{**file, "root": plain["root"]}, e, t, u]),
+        ("header shorter by a byte", "cut-gap", [cut(size=63), e, t, u]),
+        ("header longer by a byte", "cut-overlap", [cut(size=65), e, t, u]),
+        ("empty tensor inside another", "cut-overlap", [file, {**e, "offset": 65}, t, u]),
+        ("empty tensor in the header", "cut-overlap", [file, {**e, "offset": 1}, t, u]),
+        ("empty tensor of another root", "cut-root", [file, {**e, "root": t["root"]}, t, u]),
+    ]  # fmt: skip
 
 
 def refused_lists():
@@ -214,10 +293,11 @@ def refused_lists():
     f = file_entry("a", 3, "sha256", 16384)
     g = file_entry("b", 4, "sha256", 16384)
     t = tensor_entry("a", "t", "U8", [3], 0, 3, "sha256", 16384)
-    return [
+    c, d = cut_entries("a", 64, bytes_of(["t"]))
+    return refused_cuts() + [
         ("no entries", "no-entries", []),
         ("order of files", "order", [g, f]),
-        ("tensor before file", "order", [t, f]),
+        ("tensor before file", "order", [d, c]),
         ("tensors by name only", "order", [{**t, "file": "c", "name": "a"}, {**t, "file": "b"}]),
         ("same path twice", "duplicate-entry", [f, {**f, "size": 4}]),
         ("same tensor twice", "duplicate-entry", [t, {**t, "offset": 3}]),
@@ -247,7 +327,7 @@ def refused_lists():
         ("absolute path", "path-empty-part", [{**f, "path": "/a"}]),
         ("path with NUL", "path-nul", [{**f, "path": "a\0b"}]),
         ("bad path of a tensor's file", "path-dot-part", [{**t, "file": "./a"}]),
-        ("tensor ends beyond its file", "tensor-beyond-file", [f, {**t, "offset": 1}]),
+        ("tensor ends beyond its file", "tensor-beyond-file", [c, {**d, "offset": 65}]),
         ("tensor of a file that is no entry", "tensor-without-file", [g, t]),
         ("entry is not an object", "members", [f, "b"]),
     ]  # fmt: skip
@@ -256,7 +336,7 @@ def refused_lists():
 def refused_outlines():
     """Mutations of the outline of one tree of this file, with the reason of tree.read_outline."""
     with tempfile.TemporaryDirectory() as top:
-        write_tree(top, TREES[-1][1])
+        write_tree(top, next(files for name, files, _ in TREES if name == "a model"))
         result, subtrees = tree.hash_path(top, "sha256", 4096, "both", span=8192)
     good = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
 

@@ -77,6 +77,8 @@ def refused():
     yield "empty file", "file-too-short", (b"", 0)
     yield "seven bytes", "file-too-short", (b"\0" * 7, 7)
     yield "length zero", "header-start", (b"\0" * 8, 8)
+    yield "begins like an artifact", "header-too-large", (
+        b'{"chunk_size":4096,"hash":"sha256","tree":"assay-tree-v1"}', 2**40)  # fmt: skip
     yield "length one beyond the file", "header-beyond-file", (with_prefix(PLAIN, len(PLAIN) + 9), 8 + len(PLAIN) + 8)
     yield "length beyond a short file", "header-beyond-file", (with_prefix(b"{}", 3), 10)
     yield "header above 100 MB", "header-too-large", (with_prefix(b"{", 100_000_001), 200_000_000)

@@ -23,22 +23,6 @@ class Instances : public NodeTest {
     put_policy(Json::object());
   }
 
-  // Two tensors in one file.
-  static Model tensor_model() {
-    const Bytes bytes = content(45'000, 7);
-    Model model = make_model({bytes});
-    const ByteView all(bytes);
-    for (const auto& [name, offset, size] :
-         {std::tuple("a", 1000U, 20'000U), std::tuple("b", 21'000U, 24'000U)}) {
-      const ByteView part = all.subspan(offset, size);
-      model.manifest.artifact.entries.push_back(TensorEntry{
-          name, "U8", {size}, "weights/0.bin", offset, size, file_entry("x", part).root});
-      model.outline.entries.push_back(outline_digests(part));
-    }
-    model.id = artifact_id(model.manifest).value();
-    return model;
-  }
-
   // Asks for what is in memory, with these members more.
   void put_policy(Json members) {
     members["scope"] = "device-memory";
@@ -161,7 +145,7 @@ class Instances : public NodeTest {
     return store_->snapshot().value()->node_version(worker_.node).value();
   }
 
-  Model loaded_ = tensor_model();
+  Model loaded_ = make_cut_model();  // two tensors in one file
   std::uint64_t policy_version_ = 0;
   std::uint64_t sequence_ = 0;
   std::string job_;
