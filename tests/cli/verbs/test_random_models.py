@@ -10,9 +10,11 @@ import random
 import harness
 from harness import NO
 from reference import merkle, tree
+from vectorgen import gguf_vectors
 
 MODELS = int(os.environ.get("ASSAY_MODELS", "25"))
 # Bits of a type, and names of it.
+GGUF_TYPES = ((0, 1, 4), (30, 1, 2), (24, 1, 1), (2, 32, 18), (14, 256, 210))  # number, block: elements, bytes
 DTYPES = {8: ("U8", "BOOL", "F8_E4M3"), 16: ("BF16", "F16"), 32: ("F32", "I32"), 64: ("F64", "C64")}
 
 
@@ -55,6 +57,18 @@ class RandomModels(harness.TestCase):
         text += b" " * self.random.randrange(9)
         return len(text).to_bytes(8, "little") + text + data
 
+    def gguf(self, chunk):
+        alignment = self.random.choice((8, 32, 4096))
+        infos, data = [], b""
+        for number in range(self.random.choice((0, 1, 2, 3, 7))):
+            kind, elements, size = self.random.choice(GGUF_TYPES)
+            blocks = self.size(chunk) // size
+            infos.append((f"t{number}", kind, [elements * blocks], len(data)))
+            data = gguf_vectors.padded(data + self.random.randbytes(size * blocks), alignment)
+        self.random.shuffle(infos)
+        head = gguf_vectors.header(keys=(gguf_vectors.align(alignment),), tensors=infos)
+        return gguf_vectors.padded(head, alignment) + data
+
     def make(self, top, chunk):
         """Writes a model; returns the paths of files to hash whole."""
         whole = []
@@ -63,6 +77,9 @@ class RandomModels(harness.TestCase):
             kind = self.random.random()
             if kind < 0.4:
                 self.write(f"{top}/{path}.bin", self.random.randbytes(self.size(chunk)))
+                continue
+            if kind > 0.8:
+                self.write(f"{top}/{path}.gguf", self.gguf(chunk))
                 continue
             path += ".safetensors"
             if kind < 0.5:

@@ -3,10 +3,10 @@
 import io
 import struct
 
-from . import merkle, safetensors
+from . import gguf, merkle, safetensors
 
 # The least and the greatest size of a header, in bytes, and whether bytes may lie between tensors.
-FORMATS = {"safetensors": (10, 8 + safetensors.MAX_HEADER, False)}
+FORMATS = {"safetensors": (10, 8 + safetensors.MAX_HEADER, False), "gguf": (24, gguf.MAX_HEADER, True)}
 MAX_PADDING = 65535
 
 
@@ -20,14 +20,15 @@ class CutError(ValueError):
 
 def format_of(path):
     """Section 4.4: the format by which a file of this path is cut, or None."""
-    return "safetensors" if path.endswith(".safetensors") else None
+    return next((name for name in FORMATS if path.endswith("." + name)), None)
 
 
 def read(stream, size, name):
     """The size of the header and the tensors, ordered by name, of a file in the format `name`."""
-    if name != "safetensors":
-        raise CutError("cut-format", name)
     stream.seek(0)
+    if name == "gguf":
+        header = gguf.read_header(stream, size)
+        return header["header_size"], header["tensors"]
     tensors = safetensors.read_header(stream, size)
     stream.seek(0)
     return 8 + struct.unpack("<Q", stream.read(8))[0], tensors

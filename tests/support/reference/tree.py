@@ -23,7 +23,7 @@ import sys
 if __package__ in (None, ""):
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     __package__ = "reference"
-from . import cut, jcs, merkle, safetensors
+from . import cut, gguf, jcs, merkle, safetensors
 
 TREE = "assay-tree-v1"
 DEFAULT_CHUNK = 16384
@@ -341,7 +341,7 @@ def _check_one_entry(entry, hash_name):
         raise TreeError("members", str(entry))
     if entry["name"] == "__metadata__":
         raise TreeError("name", entry["name"])
-    if entry["dtype"] not in safetensors.DTYPE_BITS:
+    if entry["dtype"] not in safetensors.DTYPE_BITS and entry["dtype"] not in gguf.BLOCKS:
         raise TreeError("dtype", entry["dtype"])
     if not isinstance(entry["shape"], list) or not all(_is_natural(d) for d in entry["shape"]):
         raise TreeError("shape", str(entry["shape"]))
@@ -352,7 +352,15 @@ def _check_one_entry(entry, hash_name):
         elements *= dimension
         if elements > jcs.MAX_INTEGER:
             raise TreeError("shape", str(entry["shape"]))
-    if elements * safetensors.DTYPE_BITS[entry["dtype"]] != entry["size"] * 8:
+    if entry["dtype"] in safetensors.DTYPE_BITS:
+        bits = elements * safetensors.DTYPE_BITS[entry["dtype"]]
+    else:
+        block, size = gguf.BLOCKS[entry["dtype"]]
+        row = (entry["shape"] or [1])[-1]
+        if row % block:
+            raise TreeError("block", entry["name"])
+        bits = elements // block * size * 8
+    if bits != entry["size"] * 8:
         raise TreeError("size", entry["name"])
 
 

@@ -8,7 +8,7 @@ import struct
 import tempfile
 
 from reference import jcs, merkle, tree
-from . import painted
+from . import gguf_vectors, painted
 
 
 def file_entry(path, size, hash_name, chunk):
@@ -180,6 +180,13 @@ def whole_of(name):
     return ["model.safetensors"] if name == "a model, hashed whole" else []
 
 
+def gguf_model():
+    """Padding of 24 and 28 bytes between tensors, and what the header leaves to the next 32."""
+    data = bytearray(painted(gguf_vectors.DATA_SIZE))
+    data[40:64], data[100:128] = bytes(24), bytes(28)
+    return gguf_vectors.padded(gguf_vectors.header()) + data
+
+
 TREES = (
     ("single files and folders", {
         "config.json": b'{"a":1}\n', "empty": b"", "sub/.hidden": b"x", "sub/deep/er/file": painted(5000),
@@ -195,6 +202,7 @@ TREES = (
     }, ["*.tmp", "/logs", "x/**/z.bin"]),  # fmt: skip
     ("a model", {"config.json": b"{}", "model.safetensors": None}, []),
     ("a model, hashed whole", {"config.json": b"{}", "model.safetensors": None}, []),
+    ("GGUF", {"model.gguf": gguf_model(), "vocabulary.gguf": gguf_vectors.header(tensors=())}, []),
     ("headers alone", {
         "none.safetensors": safetensors_file({}, b""),
         "sub/empty.safetensors": safetensors_file(
