@@ -287,8 +287,8 @@ class Manifest(ManifestCase):
             self.write("bad.json", bytes(bad))
             result = self.assay("manifest", "verify", "bad.json", "model", "--key",
                                 "publisher.pem.pub", code=None)  # fmt: skip
-            if result.code == YES:  # a byte of the key id, which is a hint
-                self.assertIn(self.key_id.split(":")[1][:20].encode(), good[max(0, at - 64):at + 64])
+            if result.code == YES:  # a byte of the member keyid, which is a hint
+                self.assertIn(b'"keyid":', good[max(0, at - 96):at + 8])
             else:
                 self.assertEqual(result.code, NO, str(result))
 
