@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/verbs/alike_names.h"
 #include "schemas/core/model_format.h"
 
 namespace assay::cli {
@@ -33,6 +35,27 @@ std::string protection_summary(const ReadProtection& protection) {
     }
   }
   return text;
+}
+
+// Names look alike in NFC and NFD, so they are written in ASCII.
+void tell_alike_names(const Context& context, const gpu_hash::HashedArtifact& hashed) {
+  constexpr std::size_t kListed = 10;
+  std::vector<std::string_view> paths;
+  paths.reserve(hashed.files.size());
+  for (const auto& [path, file] : hashed.files) {
+    paths.push_back(path);
+  }
+  const auto ascii = [](const std::string& path) { return Json(path).dump(-1, ' ', true); };
+  const auto pairs = alike_names(paths);
+  for (std::size_t i = 0; i < std::min(kListed, pairs.size()); ++i) {
+    message(context,
+            "names that differ only by case or Unicode form, which some file systems take "
+            "for one: " +
+                ascii(pairs[i].first) + " and " + ascii(pairs[i].second));
+  }
+  if (pairs.size() > kListed) {
+    message(context, "and " + counted(pairs.size() - kListed, "more pair"));
+  }
 }
 
 }  // namespace
@@ -72,6 +95,7 @@ void tell_findings(const Context& context, const gpu_hash::HashedArtifact& hashe
                          ": to load a pickle can run code in it, whoever signed it; write the "
                          "weights as safetensors");
   }
+  tell_alike_names(context, hashed);
   tell_protection(context, hashed.read_protection);
 }
 

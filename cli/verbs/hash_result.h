@@ -17,8 +17,8 @@ namespace assay::cli {
     const Context& context, const std::string& path, const gpu_hash::ArtifactOptions& options,
     const DeviceFlags& device, std::optional<Fallback>& fallback);
 
-// Prints on stderr what the model lacks, which files are pickles, and what kept its files from
-// being written meanwhile.
+// Prints on stderr what the model lacks, which files are pickles, names that some file systems take
+// for one, and what kept its files from being written meanwhile.
 void tell_findings(const Context& context, const gpu_hash::HashedArtifact& hashed);
 // Prints on stderr how many files were protected by what. Prints nothing when no file was read.
 void tell_protection(const Context& context, const ReadProtection& protection);

@@ -5,6 +5,8 @@ import errno
 import json
 import mmap
 import os
+import socket
+import stat
 import struct
 import subprocess
 import unicodedata
@@ -194,6 +196,45 @@ class Protection(Case):
         self.assertEqual(self.verify("m")["read_protection"]["weakest"], "lease")
 
 
+class AwkwardFiles(Case):
+    def test_two_names_of_one_file_are_two_files(self):
+        self.write("m/a", "weights")
+        os.link(self.dir / "m/a", self.dir / "m/b")
+        self.write("plain/a", "weights")
+        self.write("plain/b", "weights")
+        self.signed("m")
+        self.assertEqual(self.hash("m")["root"], self.hash("plain")["root"])
+        self.assertTrue(self.verify("plain")["verified"])
+
+    def test_a_hole_is_zeros(self):
+        size = (5 << 20) + 3
+        self.write("plain/x", bytes(size))
+        self.write("m/x", "")
+        os.truncate(self.dir / "m/x", size)
+        self.assertEqual(self.hash("m")["root"], self.hash("plain")["root"])
+
+    def test_what_is_no_file_is_named(self):
+        self.write("m/model.bin", "w")
+        place = self.dir / "m/sub"
+        place.mkdir()
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        kinds = {"a FIFO": lambda: os.mkfifo(place / "x"),
+                 "a socket": lambda: listener.bind(str(place / "x"))}
+        if os.geteuid() == 0:  # /dev/null, and a disk that does not exist
+            kinds["a device"] = lambda: os.mknod(place / "x", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            kinds["a device "] = lambda: os.mknod(place / "x", stat.S_IFBLK | 0o666, os.makedev(0, 0))
+        self.signed("m")
+        for kind, make in kinds.items():
+            make()
+            told = self.assay("hash", "m", "-o", "json", code=TROUBLE).err
+            for error in (json.loads(told.splitlines()[-1])["error"], self.verify("m", code=NO)["error"]):
+                with self.subTest(kind=kind):
+                    self.assertEqual((error["code"], error["where"]), ("unsupported-file-type", "sub/x"))
+                    self.assertIn(kind.strip(), error["detail"])
+            (place / "x").unlink()
+
+
 class Messages(Case):
     def test_a_directory_of_the_file_system(self):
         self.write("m/model.bin", "w")
@@ -206,10 +247,24 @@ class Messages(Case):
             done = self.assay("hash", "m", code=TROUBLE).err
         self.assertIn("--ignore /lost+found", done)
 
+    def test_a_directory_that_cannot_be_read_is_named(self):
+        self.write("m/model.bin", "w")
+        self.write("m/sub/private/x", "w")
+        private = self.dir / "m/sub/private"
+        self.addCleanup(os.chmod, private, 0o700)
+        for mode in (0, 0o400, 0o100):
+            os.chmod(private, mode)
+            command = ("hash", "m", "-o", "json")
+            told = self.as_nobody(*command) if os.geteuid() == 0 else self.assay(*command, code=TROUBLE).err
+            error = json.loads(told.splitlines()[-1])["error"]
+            self.assertEqual(error["code"], "file-unreadable", mode)
+            self.assertRegex(error["where"], "^sub/private", mode)
+
     def as_nobody(self, *arguments):
         """Standard error of a run that fails, as a user without the powers of root."""
-        os.chmod(self.dir, 0o755)
-        os.chmod(self.dir / "m", 0o755)
+        for folder in (self.dir, self.dir / "m", self.dir / "m/sub"):
+            if folder.exists():
+                os.chmod(folder, 0o755)
 
         def drop():
             os.setgroups([])
@@ -243,6 +298,24 @@ class Messages(Case):
                    for found in self.verify("m", code=NO)["differences"]}  # fmt: skip
         self.assertIn("NFC and NFD", details["missing", "caf\u00e9.bin"])
         self.assertNotIn("NFC", details["missing", "other.bin"])
+
+    def test_names_that_some_file_systems_take_for_one(self):
+        nfc, nfd = (unicodedata.normalize(form, "caf\u00e9.bin") for form in ("NFC", "NFD"))
+        for name in ("README.md", "readme.md", nfc, nfd, "Data/one", "data/one", "data/two",
+                     "\u00c4", "\u00e4", "\u65e5\u672c", "\u4e2d\u56fd", "cafe.bin", "e", "\u00e9"):  # fmt: skip
+            self.write("m/" + name, "w")
+        for told in (self.assay("hash", "m").err, self.create("m").err):
+            pairs = [line.split("for one: ")[1].split(" and ")
+                     for line in told.splitlines() if "differ only by case" in line]  # fmt: skip
+            pairs = sorted([json.loads(a), json.loads(b)] for a, b in pairs)
+            self.assertEqual(pairs, [["Data", "data"], ["README.md", "readme.md"], [nfd, nfc],
+                                     ["\u00c4", "\u00e4"]])  # fmt: skip
+        for number in range(12):
+            self.write(f"n/{number}/x", "w")
+            self.write(f"n/{number}/X", "w")
+        self.assertIn("and 2 more pairs", self.assay("hash", "n").err)
+        self.write("plain/model.bin", "w")
+        self.assertNotIn("differ only by case", self.assay("hash", "plain").err)
 
     def test_no_number(self):
         self.write("s.json", '{"a": NaN}')

@@ -163,6 +163,18 @@ TEST(SourceFile, ReadAfterARewrite_IsFileChanged) {
   EXPECT_EQ(second.error().where, "file");
 }
 
+TEST(SourceFile, WrittenUnderItsOtherName_IsFileChanged) {
+  const TempDir dir;
+  const fs::path path = old_file(dir, "file", pattern(100));
+  fs::create_hard_link(path, dir.path() / "other");
+  const auto source = SourceFile::find(path);
+  ASSERT_TRUE(source.has_value());
+  std::fstream(dir.path() / "other", std::ios::binary | std::ios::in | std::ios::out) << "x";
+  const Status status = (*source)->check_unchanged();
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kFileChanged);
+}
+
 TEST(SourceFile, FifoInItsPlace_IsFileChangedAndDoesNotBlock) {
   const TempDir dir;
   const fs::path path = dir.write("file", "content");
