@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <vector>
 
 #include "schemas/core/error.h"
 #include "schemas/core/read_protection.h"
@@ -33,6 +34,12 @@ struct FileIdentity {
 };
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
+
+// A symbolic link on the way to a file.
+struct SeenLink {
+  std::string path;  // below the directory of the file, without links before it
+  FileIdentity identity;
+};
 
 // A directory that stays open. Files below it are opened relative to its descriptor, so renaming or
 // replacing the directory does not lead to other files.
@@ -84,9 +91,10 @@ class OpenFile;
 // One regular file. Thread-safe.
 class SourceFile {
  public:
-  // `path` is below `base` and free of symlinks. `label` names the file in errors.
+  // `path` is below `base` and free of symlinks. `label` names the file in errors. `links` led to
+  // the file, which counts as changed when one of them does.
   SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
-             FileIdentity seen);
+             FileIdentity seen, std::vector<SeenLink> links = {});
 
   // Inspects the file without opening it. Errors: file-unreadable, unsupported-file-type.
   [[nodiscard]] static Result<std::shared_ptr<const SourceFile>> find(
@@ -108,8 +116,8 @@ class SourceFile {
   // Errors: file-changed when the opened file is not the file that was found; file-unreadable.
   [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
 
-  // Checks that the file still exists and is the same. Errors: file-changed; file-unreadable when
-  // the system does not tell.
+  // Checks that the file still exists and is the same, and that the same links lead to it. Errors:
+  // file-changed; file-unreadable when the system does not tell.
   [[nodiscard]] Status check_unchanged() const;
 
   // Returns the weakest protection that the file had in any open(); nothing before the first one.
@@ -130,6 +138,7 @@ class SourceFile {
   std::string path_;
   std::string label_;
   FileIdentity seen_;
+  std::vector<SeenLink> links_;
   mutable std::atomic<bool> read_once_ = false;
   mutable std::optional<Protection> protection_;  // guarded by mutex_
   mutable std::mutex mutex_;

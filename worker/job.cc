@@ -11,6 +11,7 @@
 
 #include "attestation/dsse.h"
 #include "schemas/core/error_json.h"
+#include "schemas/core/hub_name.h"
 #include "schemas/core/json_foreign.h"
 #include "schemas/report_size.h"
 
@@ -214,7 +215,8 @@ Result<NodeModel::Hashed> LeasedJob::look(const Manifest& manifest, const std::s
     model_ = NodeModel::absent(manifest);
   } else {
     ASSAY_TRY(path);
-    ASSAY_ASSIGN(model_, NodeModel::find(*path, manifest, lease_.subset, stop));
+    ASSAY_ASSIGN(model_, NodeModel::find(*path, manifest, lease_.subset, stop,
+                                         is_hub_repository(lease_.location)));
   }
   const gpu_hash::Progress progress = parts_.show_progress("hashing " + lease_.model_name);
   auto hashed = model_->hash(*engine_, progress, stop);

@@ -190,17 +190,28 @@ void NodeModel::add_file(const std::string& path, const Source& source) {
 
 Result<NodeModel> NodeModel::find(const fs::path& model, const Manifest& manifest,
                                   const std::vector<std::uint64_t>& subset,
-                                  const std::stop_token& stop) {
+                                  const std::stop_token& stop, bool repository) {
   NodeModel found(manifest);
   found.expect(manifest, subset);
-  ASSAY_ASSIGN(std::vector<gpu_hash::WalkedFile> files,
-               gpu_hash::find_model(model, manifest.artifact));
-  for (const gpu_hash::WalkedFile& file : files) {
+  gpu_hash::RepositoryFiles files;
+  if (repository && !manifest.artifact.parameters.follow_symlinks) {
+    ASSAY_ASSIGN(files, gpu_hash::find_in_repository(model, manifest.artifact));
+  } else {
+    ASSAY_ASSIGN(files.model, gpu_hash::find_model(model, manifest.artifact, false));
+  }
+  for (const gpu_hash::WalkedFile& file : files.others) {
+    found.note_extra(file.path, file.source->size());
+  }
+  for (const gpu_hash::WalkedFile& file : files.model) {
     if (stop.stop_requested()) {
       return cancelled();
     }
     found.add_file(file.path, file.source);
   }
+  // A file of the revision may have the path of another one of its repository.
+  std::ranges::sort(found.extra_, {}, &ExtraFile::path);
+  const auto [again, end] = std::ranges::unique(found.extra_, {}, &ExtraFile::path);
+  found.extra_.erase(again, end);
   return found;
 }
 

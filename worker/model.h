@@ -29,12 +29,15 @@ class NodeModel {
   // `subset` is empty. Also looks for files that have no file entry in the manifest, whatever
   // `subset` is. Only the tree parameters of the manifest decide which files belong to the model,
   // because the artifact's root covers these parameters. An entry that cannot be read is reported
-  // as not covered. Errors: unsupported-file-type and invalid-path for a link or pipe;
-  // limit-exceeded for too many files; cancelled.
+  // as not covered. What is verified is what a pod sees that mounts `model` alone, so no link may
+  // lead out of it. `repository` says that `model` may be a repository of a Hugging Face cache, of
+  // which one revision is the model (find_in_repository() in gpu_hash/walk.h). Errors:
+  // unsupported-file-type and invalid-path for a link or pipe; limit-exceeded for too many files;
+  // cancelled.
   [[nodiscard]] static Result<NodeModel> find(const std::filesystem::path& model,
                                               const Manifest& manifest,
                                               const std::vector<std::uint64_t>& subset,
-                                              const std::stop_token& stop);
+                                              const std::stop_token& stop, bool repository = false);
   // Makes the model of a node that has none of its files.
   [[nodiscard]] static NodeModel absent(const Manifest& manifest);
 

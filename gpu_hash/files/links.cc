@@ -10,16 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_hash/files/hub_cache.h"
 #include "gpu_hash/walk.h"
 
 namespace assay::gpu_hash {
 namespace {
 
-constexpr int kMaxLinks = 40;  // on the way to one target, as many as the kernel follows
+constexpr std::size_t kMaxLinks = 40;  // on the way to one target, as many as the kernel follows
 
 class Follower {
  public:
-  Follower(int base, const std::string& label) : base_(base), label_(label) {}
+  Follower(int base, Links links, const std::string& label)
+      : base_(base), allowed_(links), label_(label) {}
 
   Result<LinkTarget> run(std::string_view path) {
     push(path);
@@ -28,13 +30,11 @@ class Follower {
       parts_.pop_back();
       ASSAY_TRY(step(part));
     }
-    LinkTarget target{{}, {}, {}};
+    LinkTarget target{{}, {}, {}, std::move(links_)};
     if (::fstat(at(), &target.status) != 0) {
       return unreadable(errno);
     }
-    for (const Place& place : places_) {
-      target.path += (target.path.empty() ? "" : "/") + place.name;
-    }
+    target.path = way();
     if (!places_.empty()) {
       target.fd = std::move(places_.back().fd);
     }
@@ -49,6 +49,15 @@ class Follower {
   };
 
   [[nodiscard]] int at() const { return places_.empty() ? base_ : places_.back().fd.get(); }
+
+  // The directory that was reached, below the base.
+  [[nodiscard]] std::string way() const {
+    std::string path;
+    for (const Place& place : places_) {
+      path += (path.empty() ? "" : "/") + place.name;
+    }
+    return path;
+  }
 
   [[nodiscard]] std::unexpected<Error> refuse(std::string why) const {
     return fail(ErrorCode::kInvalidPath, "a symbolic link " + std::move(why), label_);
@@ -95,7 +104,9 @@ class Follower {
       return error == ENOENT ? refuse("leads nowhere") : unreadable(error);
     }
     if (S_ISLNK(status.st_mode)) {
-      return follow(fd.get());
+      const std::string above = way();
+      links_.push_back({above.empty() ? part : above + "/" + part, identity_of(status)});
+      return follow(fd.get(), above);
     }
     if (places_.size() > kMaxWalkDepth) {
       return fail(ErrorCode::kLimitExceeded, "directories are nested too deep", label_);
@@ -104,40 +115,49 @@ class Follower {
     return {};
   }
 
-  Status follow(int link) {
+  // `link` lies in the directory `above`.
+  Status follow(int link, std::string_view above) {
     std::array<char, PATH_MAX> text{};
     const ssize_t size = ::readlinkat(link, "", text.data(), text.size());
     if (size < 0) {
       return unreadable(errno);
     }
     const std::string_view target(text.data(), static_cast<std::size_t>(size));
-    if (++links_ > kMaxLinks) {
+    if (links_.size() > kMaxLinks) {
       return refuse("leads in a circle");
+    }
+    if (allowed_ == Links::kHub && !is_hub_link(above, target)) {
+      return refuse(
+          "is none that leads from a snapshot of a Hugging Face cache to a blob of the same model; "
+          "leave it out with --ignore, or download with hf download --local-dir");
     }
     if (target.starts_with('/')) {
       return refuse("is absolute: it leads elsewhere where the directory is mounted elsewhere");
     }
     if (target.find("blobs/") != std::string_view::npos) {
       hint_ =
-          "; if this is a Hugging Face cache, download with HF_HUB_DISABLE_SHARED_BLOBS=1 and hash "
-          "the directory models--..., or download with hf download --local-dir";
+          "; if this is a Hugging Face cache, hash models--.../snapshots/REVISION without "
+          "--follow-symlinks, or download with hf download --local-dir, or with "
+          "HF_HUB_DISABLE_SHARED_BLOBS=1";
     }
     push(target);
     return {};
   }
 
   int base_;
+  Links allowed_;
   const std::string& label_;
   std::vector<std::string> parts_;  // still to go, the next one last
   std::vector<Place> places_;       // the way from the directory
-  int links_ = 0;
+  std::vector<SeenLink> links_;
   std::string hint_;
 };
 
 }  // namespace
 
-Result<LinkTarget> follow_below(int base, std::string_view path, const std::string& label) {
-  return Follower(base, label).run(path);
+Result<LinkTarget> follow_below(int base, std::string_view path, Links links,
+                                const std::string& label) {
+  return Follower(base, links, label).run(path);
 }
 
 }  // namespace assay::gpu_hash

@@ -223,8 +223,12 @@ Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::
 }
 
 SourceFile::SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
-                       FileIdentity seen)
-    : base_(std::move(base)), path_(std::move(path)), label_(std::move(label)), seen_(seen) {}
+                       FileIdentity seen, std::vector<SeenLink> links)
+    : base_(std::move(base)),
+      path_(std::move(path)),
+      label_(std::move(label)),
+      seen_(seen),
+      links_(std::move(links)) {}
 
 Result<std::shared_ptr<const SourceFile>> SourceFile::find(std::shared_ptr<const Directory> base,
                                                            std::string path, std::string label) {
@@ -301,18 +305,25 @@ std::optional<Protection> SourceFile::protection() const {
 }
 
 Status SourceFile::check_unchanged() const {
-  struct stat status{};
-  if (!stat_beneath(base_->fd(), path_, status)) {
-    const int error = errno;
-    if (is_replaced(error)) {
-      return changed("the file is gone", label_);
+  const auto check = [this](const std::string& path, mode_t type,
+                            const FileIdentity& seen) -> Status {
+    struct stat status{};
+    if (!stat_beneath(base_->fd(), path, status)) {
+      const int error = errno;
+      if (is_replaced(error)) {
+        return changed("the file is gone", label_);
+      }
+      return unreadable(error, label_);
     }
-    return unreadable(error, label_);
+    if ((status.st_mode & S_IFMT) != type || identity_of(status) != seen) {
+      return changed("the file changed after it was found", label_);
+    }
+    return {};
+  };
+  for (const SeenLink& link : links_) {
+    ASSAY_TRY(check(link.path, S_IFLNK, link.identity));
   }
-  if (!S_ISREG(status.st_mode) || identity_of(status) != seen_) {
-    return changed("the file changed after it was found", label_);
-  }
-  return {};
+  return check(path_, S_IFREG, seen_);
 }
 
 Status OpenFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {

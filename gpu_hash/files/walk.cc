@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <span>
 #include <sys/stat.h>
 #include <system_error>
@@ -13,8 +14,11 @@
 
 #include <dirent.h>
 
+#include "gpu_hash/files/hub_cache.h"
 #include "gpu_hash/files/ignore.h"
 #include "gpu_hash/files/links.h"
+#include "gpu_hash/files/walker.h"
+#include "schemas/posix/files.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -40,9 +44,6 @@ std::unexpected<Error> refused_link(const char* why, const std::string& path) {
 }
 
 const char* type_name(mode_t mode) {
-  if (S_ISLNK(mode)) {
-    return "a symbolic link; ask to follow links, or ignore it";
-  }
   if (S_ISFIFO(mode)) {
     return "a FIFO cannot be hashed; ignore it or remove it";
   }
@@ -50,6 +51,16 @@ const char* type_name(mode_t mode) {
     return "a socket cannot be hashed; ignore it or remove it";
   }
   return "a device cannot be hashed; ignore it or remove it";
+}
+
+std::unexpected<Error> unfollowed_link(const std::string& path) {
+  std::string why =
+      "a symbolic link: --follow-symlinks follows those that stay inside the directory, --ignore "
+      "leaves it out";
+  if (path.starts_with("snapshots/")) {
+    why += "; of a Hugging Face cache hash one revision, models--.../snapshots/REVISION";
+  }
+  return fail(ErrorCode::kUnsupportedFileType, std::move(why), path);
 }
 
 // `path` relative to `top` (both absolute and without links); nothing when it is not below it.
@@ -63,15 +74,18 @@ std::optional<std::string> below(const fs::path& top, const fs::path& path) {
 
 class Walker {
  public:
-  Walker(std::shared_ptr<const Directory> base, IgnoreRules rules, bool follow)
+  Walker(std::shared_ptr<const Directory> base, IgnoreRules rules, Links follow)
       : base_(std::move(base)), rules_(std::move(rules)), follow_(follow) {}
 
-  Result<std::vector<WalkedFile>> run() {
-    Descriptor fd(::openat(base_->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Lists the directory at `top` below the base; empty: the base itself.
+  Result<std::vector<WalkedFile>> run(const std::string& top) {
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY;
+    Descriptor fd = top.empty() ? Descriptor(::openat(base_->fd(), ".", kFlags | O_CLOEXEC))
+                                : open_below(base_->fd(), top, kFlags);
     if (!fd) {
       return unreadable(errno, "");
     }
-    ASSAY_TRY(enter(std::move(fd), "", ""));
+    ASSAY_TRY(enter(std::move(fd), "", top.empty() ? "" : top + "/"));
     std::sort(files_.begin(), files_.end(),
               [](const WalkedFile& a, const WalkedFile& b) { return a.path < b.path; });
     return std::move(files_);
@@ -81,7 +95,7 @@ class Walker {
   // Device and inode of a directory.
   using Place = std::pair<dev_t, ino_t>;
 
-  // Lists the directory `fd`. `prefix` is its path in the artifact, `real` its path below the top
+  // Lists the directory `fd`. `prefix` is its path in the artifact, `real` its path below the base
   // after links are resolved; both are empty or end in '/'.
   Status enter(Descriptor fd, const std::string& prefix, const std::string& real) {
     struct stat status{};
@@ -130,8 +144,8 @@ class Walker {
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
       return unreadable(errno, path);
     }
-    if (S_ISLNK(status.st_mode) && follow_) {
-      return visit_link(path, real);
+    if (S_ISLNK(status.st_mode)) {
+      return follow_ == Links::kRefused ? unfollowed_link(path) : visit_link(path, real);
     }
     if (S_ISREG(status.st_mode)) {
       return add(path, real, status);
@@ -145,19 +159,25 @@ class Walker {
   }
 
   Status visit_link(const std::string& path, const std::string& real) {
-    ASSAY_ASSIGN(const LinkTarget target, follow_below(base_->fd(), real, path));
+    ASSAY_ASSIGN(LinkTarget target, follow_below(base_->fd(), real, follow_, path));
     const mode_t mode = target.status.st_mode;
     if (target.path.empty()) {
       return refused_link("a symbolic link leads to a directory above it", path);
     }
+    if (!S_ISREG(mode) && (!S_ISDIR(mode) || follow_ == Links::kHub)) {
+      return fail(ErrorCode::kUnsupportedFileType,
+                  S_ISDIR(mode) ? "a blob that is a directory" : type_name(mode), path);
+    }
+    const std::size_t above = links_.size();
+    std::ranges::move(target.links, std::back_inserter(links_));
     if (S_ISREG(mode)) {
-      return add(path, target.path, target.status);
+      ASSAY_TRY(add(path, target.path, target.status));
+    } else {
+      Descriptor fd(::openat(target.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ASSAY_TRY(fd ? enter(std::move(fd), path + "/", target.path + "/") : unreadable(errno, path));
     }
-    if (!S_ISDIR(mode)) {
-      return fail(ErrorCode::kUnsupportedFileType, type_name(mode), path);
-    }
-    Descriptor fd(::openat(target.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return fd ? enter(std::move(fd), path + "/", target.path + "/") : unreadable(errno, path);
+    links_.resize(above);
+    return {};
   }
 
   Status add(const std::string& path, const std::string& real, const struct stat& status) {
@@ -165,14 +185,15 @@ class Walker {
       return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 files", path);
     }
     files_.push_back(
-        {path, std::make_shared<const SourceFile>(base_, real, path, identity_of(status))});
+        {path, std::make_shared<const SourceFile>(base_, real, path, identity_of(status), links_)});
     return {};
   }
 
   std::shared_ptr<const Directory> base_;
   IgnoreRules rules_;
-  bool follow_;
+  Links follow_;
   std::vector<Place> open_;
+  std::vector<SeenLink> links_;  // that led to what is visited
   std::vector<WalkedFile> files_;
 };
 
@@ -202,8 +223,13 @@ std::vector<std::string> present(const fs::path& path, std::span<const std::stri
 
 }  // namespace
 
+Result<std::vector<WalkedFile>> walk_below(std::shared_ptr<const Directory> base,
+                                           const std::string& top, IgnoreRules rules, Links links) {
+  return Walker(std::move(base), std::move(rules), links).run(top);
+}
+
 WalkOptions rules_of(const TreeParameters& parameters) {
-  return {parameters.ignore, parameters.follow_symlinks};
+  return {parameters.ignore, parameters.follow_symlinks, true};
 }
 
 std::vector<std::string> usual_patterns(const fs::path& path) {
@@ -225,12 +251,20 @@ Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& op
   if (!directory) {
     return single_file(path, real);
   }
+  const bool may_be_snapshot = options.snapshots && !options.follow_symlinks;
+  if (auto snapshot = may_be_snapshot ? hub_snapshot(real) : std::nullopt) {
+    return walk_below(std::move(snapshot->cache), snapshot->path, std::move(rules), Links::kHub);
+  }
   ASSAY_ASSIGN(auto base, Directory::open(real));
-  return Walker(std::move(base), std::move(rules), options.follow_symlinks).run();
+  return walk_below(std::move(base), "", std::move(rules),
+                    options.follow_symlinks ? Links::kBelow : Links::kRefused);
 }
 
-Result<std::vector<WalkedFile>> find_model(const fs::path& path, const Artifact& artifact) {
-  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(artifact.parameters)));
+Result<std::vector<WalkedFile>> find_model(const fs::path& path, const Artifact& artifact,
+                                           bool snapshots) {
+  WalkOptions rules = rules_of(artifact.parameters);
+  rules.snapshots = snapshots;
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules));
   std::error_code error;
   if (files.size() != 1 || artifact.entries.empty() || fs::is_directory(path, error)) {
     return files;

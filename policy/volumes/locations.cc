@@ -8,6 +8,7 @@
 #include "policy/conditions/combine.h"
 #include "policy/evaluate.h"
 #include "policy/filler.h"
+#include "schemas/core/hub_name.h"
 #include "schemas/core/printable.h"
 
 namespace assay::policy {
@@ -27,10 +28,12 @@ void collect(const std::vector<Condition>& conditions, int depth, PublisherDeman
   }
 }
 
-// The entry of `set` that is `location` or, with `within`, a directory above it.
+// The entry of `set` that is `location` or, with `within`, a directory above it. Links lead out of
+// the parts of a repository of a Hugging Face cache.
 const std::string* entry_for(const LocationSet& set, std::string_view location, bool within) {
-  for (;;) {
-    if (const auto it = set.find(location); it != set.end()) {
+  for (const std::string_view mounted = location;;) {
+    const auto it = set.find(location);
+    if (it != set.end() && (location == mounted || !is_hub_repository(location))) {
       return &*it;
     }
     const std::size_t slash = location.rfind('/');

@@ -54,7 +54,7 @@ class Section(Case):
         for line in text.splitlines():
             words = shlex.split(line)
             directory, out = words[3], words[words.index("--out") + 1]
-            (self.service.dir / directory).mkdir()
+            (self.service.dir / directory).mkdir(parents=True)
             (self.service.dir / directory / "config.json").write_text(json.dumps({"of": directory}))
             for name, content in self.weights.items():
                 (self.service.dir / directory / name).write_bytes(content)

@@ -63,6 +63,28 @@ class Walk(Directory):
         write(self.top, {"model.assay.json": b"", "model.assay.outline": b""})
         self.assertEqual(tree.usual_patterns(self.top), ["/.git", "/model.assay.json", "/model.assay.outline"])
 
+    def test_a_snapshot_of_a_hugging_face_cache(self):
+        write(self.top, {"models--a--b/blobs/e1": b"1", "models--a--b/snapshots/r/x": b"2",
+                         "blobs/ab/ab12": b"3", "models--c--d/blobs/e9": b"4"})  # fmt: skip
+        snapshot = os.path.join(self.top, "models--a--b/snapshots/r")
+        os.makedirs(snapshot + "/sub")
+        os.symlink("../../blobs/ab/ab12", self.top + "/models--a--b/blobs/e2")
+        os.symlink("../../../blobs/e2", snapshot + "/sub/y")
+        os.symlink("../../blobs/e1", snapshot + "/z")
+        self.assertEqual({path: os.path.relpath(name, os.path.realpath(self.top).encode())
+                          for path, name in tree.walk(snapshot).items()},
+                         {"x": b"models--a--b/snapshots/r/x", "z": b"models--a--b/blobs/e1",
+                          "sub/y": b"blobs/ab/ab12"})  # fmt: skip
+        self.assert_refused("symlink-outside", tree.walk, snapshot, (), True)
+        for target in ("../../../models--c--d/blobs/e9", "../../blobs/../blobs/e1", "x", "../../blobs"):
+            os.unlink(snapshot + "/z")
+            os.symlink(target, snapshot + "/z")
+            self.assert_refused("symlink-outside", tree.walk, snapshot)
+        os.unlink(snapshot + "/z")
+        os.unlink(self.top + "/models--a--b/blobs/e2")
+        os.symlink("../../models--c--d/blobs/e9", self.top + "/models--a--b/blobs/e2")
+        self.assert_refused("symlink-outside", tree.walk, snapshot)
+
     def test_links(self):
         write(self.top, {"real": b"1", "dir/x": b"2"})
         for name, target in (("link", "real"), ("linkdir", "dir")):

@@ -122,6 +122,10 @@ struct Pod {
   static bool can_hold(const Mount& mount) {
     return mount.device || mount.kind == VolumeKind::kModel;
   }
+  // A model of a Hugging Face cache is one directory with links in it.
+  static bool is_cache(const std::string& place) {
+    return std::regex_match(place, std::regex(".*/(models|datasets)--[^/]+"));
+  }
   // The locations of `model` that the mount shows.
   [[nodiscard]] Texts shown(const Mount& mount, const Placed& model) const {
     Texts found;
@@ -129,7 +133,7 @@ struct Pod {
       const bool inside = mount.location.starts_with(place + "/");
       if (can_hold(mount) && !mount.location.empty() &&
           (mount.location == place ||
-           (inside && policy.mounts == MountRule::kWithin && !model.links))) {
+           (inside && policy.mounts == MountRule::kWithin && !model.links && !is_cache(place)))) {
         found.insert(place);
       }
     }

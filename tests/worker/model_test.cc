@@ -391,5 +391,65 @@ TEST_F(OnDisk, ASingleFileStandsForTheArtifactsOne) {
   EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
 }
 
+// The model as a Hugging Face cache keeps it.
+class Repository : public Model {
+ protected:
+  void SetUp() override {
+    Model::SetUp();
+    const fs::path plain = model_;
+    model_ = models_ / "models--acme--llm";
+    for (const auto& [name, blob] : {std::pair("config.json", "e1"),
+                                     {"empty", "e2"},
+                                     {"sub/big.bin", "e3"},
+                                     {"weights.safetensors", "e4"}}) {
+      fs::create_directories((snapshot() / name).parent_path());
+      fs::create_directories(model_ / "blobs");
+      fs::rename(plain / name, model_ / "blobs" / blob);
+      const std::string up = std::string(name).find('/') == std::string::npos ? "" : "../";
+      fs::create_symlink(up + "../../blobs/" + blob, snapshot() / name);
+    }
+    write(model_ / "refs/main", "r1");
+  }
+  [[nodiscard]] fs::path snapshot() const { return model_ / "snapshots/r1"; }
+  Result<NodeModel::Hashed> look_at(const fs::path& place, bool repository) {
+    ASSAY_ASSIGN(NodeModel model, NodeModel::find(place, manifest_, {}, {}, repository));
+    return model.hash(*engine_, {}, {});
+  }
+};
+
+TEST_F(Repository, MountedAsAWhole_IsTheModel) {
+  const auto hashed = look_at(model_, true);
+  ASSERT_TRUE(hashed) << to_string(hashed.error());
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_TRUE(hashed->not_covered.empty());
+  EXPECT_EQ(hashed->extra_count, 0U);
+}
+
+TEST_F(Repository, OtherRevisionsAndBlobs_AreExtra) {
+  write(model_ / "snapshots/r2/modeling.py", "more");
+  write(model_ / "blobs/e9", "more");
+  write(snapshot() / "blobs/e9", "of the revision");
+  write(snapshot() / "a.py", "of the revision");
+  const auto hashed = look_at(model_, true);
+  ASSERT_TRUE(hashed) << to_string(hashed.error());
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->extra_count, 4U);
+  std::vector<std::string> paths;
+  for (const ExtraFile& file : hashed->extra) {
+    paths.push_back(file.path);
+  }
+  EXPECT_EQ(paths, (std::vector<std::string>{"a.py", "blobs/e9", "snapshots/r2/modeling.py"}));
+}
+
+// In a pod that mounts it alone, its links lead to whatever else the pod has there.
+TEST_F(Repository, SnapshotAlone_IsRefused) {
+  for (const bool repository : {false, true}) {
+    const auto hashed = look_at(snapshot(), repository);
+    ASSERT_FALSE(hashed);
+    EXPECT_EQ(hashed.error().code, ErrorCode::kUnsupportedFileType);
+  }
+  EXPECT_EQ(look_at(model_, false).error().code, ErrorCode::kUnsupportedFileType);
+}
+
 }  // namespace
 }  // namespace assay::worker

@@ -246,6 +246,29 @@ class Agent(NodeTestCase):
         self.assertEqual((report["location"], report["volume"]), (LOCATION, "pv-1"))
         self.assertEqual(report["not_covered"], [])
 
+    def test_a_repository_of_a_hugging_face_cache(self):
+        location = "pvc://inference/hub/models--acme--llm"
+        repository = self.dir / "hub/models--acme--llm"
+        (repository / "snapshots").mkdir(parents=True)
+        (self.dir / "models/acme/llm").rename(repository / "blobs")
+        for revision in ("r1", "r2"):
+            (repository / "snapshots" / revision).mkdir()
+            os.symlink("../../blobs/config.json", repository / "snapshots" / revision / "config.json")
+        os.symlink("../../blobs/big.bin", repository / "snapshots/r1/big.bin")
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease(location=location))
+        self.answer(self.report, Answer(200, {"state": "mismatch"}))
+        command = self.command("--once")
+        command[command.index("--map") + 1] = f"pvc://inference/hub={self.dir}/hub"
+        done = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True,
+                              text=True, timeout=harness.SLOW)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        ((_, body),) = self.requests(self.report)
+        report = self.opened(base64.b64decode(json.loads(body)["envelope"]),
+                             base64.b64decode(self.enrolments()[0]["public_key"]))
+        self.assertEqual([entry["path"] for entry in report["entries"]], ["big.bin", "config.json"])
+        self.assertEqual(report["not_covered"], [])
+        self.assertEqual(report["extra"], [{"path": "snapshots/r2/config.json", "size": 2}])
+
     def test_it_lists_what_no_entry_covers(self):
         self.write("models/acme/llm/modeling_evil.py", "import os")
         self.write("models/acme/llm/.git/HEAD", "x")

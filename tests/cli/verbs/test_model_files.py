@@ -13,6 +13,7 @@ import unicodedata
 
 import harness
 from harness import NO, PROGRAM, TROUBLE, YES
+from reference import tree
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 4942085904\n".format("0" * 64)
 # File systems on which a read lease says that nobody writes.
@@ -93,18 +94,71 @@ class DownloadTools(Case):
 
 
 class Links(Case):
-    def test_a_cache_whose_blobs_lie_in_a_shared_store(self):
-        model = "models--acme--tiny"
+    MODEL = "models--acme--tiny"
+    SNAPSHOT = MODEL + "/snapshots/r1"
+
+    def cache(self):
+        """What huggingface_hub 2.4 makes of two files, one of which came by Xet."""
         self.write("blobs/ab/abcd", "weights")
-        self.write(f"{model}/refs/main", "r1")
-        for folder in ("blobs", "snapshots/r1"):
-            (self.dir / model / folder).mkdir(parents=True)
-        os.symlink("../../blobs/ab/abcd", self.dir / model / "blobs/e1")
-        os.symlink("../../blobs/e1", self.dir / model / "snapshots/r1/model.bin")
-        refused = self.assay("hash", model, "--follow-symlinks", code=TROUBLE).err
+        self.write(f"{self.MODEL}/refs/main", "r1")
+        self.write(f"{self.MODEL}/blobs/e2", "{}")
+        (self.dir / self.SNAPSHOT).mkdir(parents=True)
+        os.symlink("../../blobs/ab/abcd", self.dir / self.MODEL / "blobs/e1")
+        os.symlink("../../blobs/e1", self.dir / self.SNAPSHOT / "model.bin")
+        os.symlink("../../blobs/e2", self.dir / self.SNAPSHOT / "config.json")
+        self.write("plain/model.bin", "weights")
+        self.write("plain/config.json", "{}")
+
+    def test_a_snapshot_of_a_hugging_face_cache_is_the_plain_folder(self):
+        self.cache()
+        want = self.hash("plain")
+        for path in (self.SNAPSHOT, self.dir / self.SNAPSHOT, self.SNAPSHOT + "/"):
+            got = self.hash(path)
+            self.assertEqual((got["artifact"], got["objects"], got["parameters"]),
+                             (want["artifact"], want["objects"], want["parameters"]))  # fmt: skip
+        reference, _ = tree.hash_path(str(self.dir / self.SNAPSHOT), "sha256", 16384, "both", [], False, None)
+        self.assertEqual(reference["root"], want["root"])
+        self.signed("plain")
+        self.assertTrue(self.verify(self.SNAPSHOT)["verified"])
+        self.create(self.SNAPSHOT, "--key", "publisher.pem")
+        self.assertTrue(self.verify("plain")["verified"])
+        self.write(f"{self.MODEL}/blobs/e2", "[]")
+        (difference,) = self.verify(self.SNAPSHOT, code=NO)["differences"]
+        self.assertEqual((difference["kind"], difference["file"]), ("changed", "config.json"))
+
+    def test_a_pointer_of_git_lfs_in_a_cache(self):
+        self.cache()
+        self.signed("plain")
+        self.write("blobs/ab/abcd", LFS)
+        refused = json.loads(self.create(self.SNAPSHOT, code=TROUBLE).err.splitlines()[-1])["error"]
+        self.assertEqual((refused["code"], refused["where"]), ("incomplete-model", "model.bin"))
+        (difference,) = self.verify(self.SNAPSHOT, code=NO)["differences"]
+        self.assertIn("git lfs pull", difference["detail"])
+
+    def test_other_directories_of_a_cache_name_the_option(self):
+        self.cache()
+        refused = self.assay("hash", self.MODEL, code=TROUBLE).err
+        self.assertIn("unsupported-file-type", refused)
+        self.assertIn("--follow-symlinks", refused)
+        self.assertIn("--ignore", refused)
+        refused = self.assay("hash", self.MODEL, "--follow-symlinks", code=TROUBLE).err
         self.assertIn("invalid-path", refused)
+        self.assertIn("snapshots/REVISION", refused)
         self.assertIn("HF_HUB_DISABLE_SHARED_BLOBS=1", refused)
         self.assertIn("hf download --local-dir", refused)
+        self.assertIn("without --follow-symlinks",
+                      self.assay("hash", self.SNAPSHOT, "--follow-symlinks", code=TROUBLE).err)
+
+    def test_a_link_of_a_snapshot_to_another_model(self):
+        self.cache()
+        self.write("models--acme--other/blobs/e9", "secret")
+        os.symlink("../../../models--acme--other/blobs/e9", self.dir / self.SNAPSHOT / "x")
+        refused = self.assay("hash", self.SNAPSHOT, code=TROUBLE).err
+        self.assertIn("invalid-path", refused)
+        self.assertIn("--ignore", refused)
+        with self.assertRaises(tree.TreeError):
+            tree.walk(self.dir / self.SNAPSHOT)
+        self.hash(self.SNAPSHOT, "--ignore", "x")
 
     def test_links_are_followed_where_openat2_is_refused(self):
         self.write("m/b/1", "w")

@@ -225,6 +225,26 @@ TEST(Bound, Within_IsNotForAnArtifactWithLinks) {
   EXPECT_TRUE(allowed("pvc://prod/good/snapshots/1"));
 }
 
+// The artifact of a snapshot says nothing of links, but its directory in a cache has them.
+TEST(Bound, Within_IsNotForARepositoryOfAHuggingFaceCache) {
+  PolicyDocument policy = by({});
+  policy.mounts = MountRule::kWithin;
+  const auto allowed = [&](const std::string& location, const std::string& part) {
+    Facts facts = facts_of({at(1, "acme/demo", {publisher("alice-1", "alice")}, location)});
+    return judge_pod(policy,
+                     pod_with({mount_at("/m/s", location + part),
+                               scratch_at("server", "/blobs", "scratch", false)}),
+                     one(facts))
+        .allowed;
+  };
+  for (const std::string name : {"models--acme--good", "datasets--acme--good"}) {
+    EXPECT_FALSE(allowed("pvc://prod/hub/" + name, "/snapshots/1")) << name;
+    EXPECT_TRUE(allowed("pvc://prod/hub/" + name, "")) << name;
+  }
+  EXPECT_TRUE(allowed("pvc://prod/hub/good", "/snapshots/1"));
+  EXPECT_TRUE(allowed("pvc://prod/hub", "/models--acme--good/snapshots/1"));
+}
+
 TEST(Bound, EveryModelIsJudged_AndAllMustPass) {
   const std::vector<Facts> models = {good_facts(), adapter_facts()};
   const Workload both =

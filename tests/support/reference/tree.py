@@ -16,6 +16,7 @@ Exit status: 0 yes, 1 refused or different, 2 usage or operational error.
 import argparse
 import json
 import os
+import re
 import stat
 import struct
 import sys
@@ -142,8 +143,47 @@ def walk(top, patterns=(), follow=False):
     """Section 4.2: {path text: file name} of the regular files below a directory."""
     real_top = os.path.realpath(os.fsencode(top))
     found = {}
-    _walk_into(real_top, b"", real_top, [real_top], patterns, follow, found)
+    repository = None if follow else repository_of(real_top)
+    _walk_into(real_top, b"", real_top, [real_top], patterns, follow, found, repository)
     return found
+
+
+def repository_of(top):
+    """Section 4.2: the repository in a Hugging Face cache of which a directory is a snapshot."""
+    snapshots = os.path.dirname(top)
+    repository = os.path.dirname(snapshots)
+    if (os.path.basename(snapshots) == b"snapshots"
+            and re.fullmatch(rb"(models|datasets)--.+", os.path.basename(repository), re.DOTALL)
+            and stat.S_ISDIR(_mode(os.path.join(repository, b"blobs")))):  # fmt: skip
+        return repository
+    return None
+
+
+def _mode(path):
+    """Of what is there, a link itself; 0 when nothing is."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
+
+
+def _blob(link, repository, text):
+    """Section 4.2: the regular file that a link of a snapshot stands for."""
+    up = os.path.relpath(repository, os.path.dirname(link)) + b"/blobs/"
+    target = os.readlink(link)
+    blob = os.path.join(repository, b"blobs", target[len(up):])
+    if not target.startswith(up) or target[len(up):] in (b"", b".", b"..") or b"/" in target[len(up):]:
+        raise TreeError("symlink-outside", text)
+    if stat.S_ISLNK(_mode(blob)):
+        cache = os.path.dirname(repository)
+        stored = re.fullmatch(rb"\.\./\.\./blobs/([0-9a-f]{2})/(\1[0-9a-f]*)", os.readlink(blob))
+        if not stored or not all(stat.S_ISDIR(_mode(os.path.join(cache, *parts))) for parts in
+                                 ((b"blobs",), (b"blobs", stored[1]))):  # fmt: skip
+            raise TreeError("symlink-outside", text)
+        blob = os.path.join(cache, b"blobs", stored[1], stored[2])
+    if not stat.S_ISREG(_mode(blob)):
+        raise TreeError("symlink-broken", text)
+    return blob
 
 
 def _stays_beneath(full, real_top):
@@ -171,7 +211,7 @@ def _stays_beneath(full, real_top):
     return False
 
 
-def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, found):
+def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, found, repository):
     for name in sorted(os.listdir(directory)):
         text = check_path(prefix + name)
         if is_ignored(text, patterns):
@@ -180,6 +220,9 @@ def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, 
         mode = os.lstat(full).st_mode
         real = os.path.join(directory, name)
         if stat.S_ISLNK(mode):
+            if repository:
+                found[text] = _blob(full, repository, text)
+                continue
             if not follow:
                 raise TreeError("symlink", text)
             real = os.path.realpath(full)
@@ -195,7 +238,7 @@ def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, 
             if real in open_directories:
                 raise TreeError("symlink-loop", text)
             _walk_into(real, prefix + name + b"/", real_top, open_directories + [real],
-                       patterns, follow, found)  # fmt: skip
+                       patterns, follow, found, repository)  # fmt: skip
         elif stat.S_ISREG(mode):
             found[text] = real
         else:
