@@ -99,7 +99,7 @@ Status PieceReader::open(const FilePiece& piece) {
   if (source_ != piece.file) {
     file_.reset();
     source_.reset();
-    ASSAY_ASSIGN(file_, piece.file->open());
+    ASSAY_ASSIGN(file_, piece.file->open(near_));
     source_ = piece.file;
   }
   return {};

@@ -43,6 +43,7 @@ class PieceReader {
   // The file that was read last stays open, because the next bytes usually come from it.
   std::shared_ptr<const SourceFile> source_;
   std::shared_ptr<const OpenFile> file_;
+  NearDirectory near_;
   DirectBuffer buffer_;
 };
 

@@ -48,6 +48,8 @@ constexpr std::size_t kDirectUnit = DirectBuffer::kUnit;
 constexpr std::size_t kMinInPlace = std::size_t{256} << 10;  // bytes
 // Smaller reads are not worth the trip.
 constexpr std::uint64_t kMinDirect = std::uint64_t{128} << 10;  // bytes
+// The kernel's read-ahead takes as much by itself.
+constexpr std::uint64_t kMinAhead = std::uint64_t{128} << 10;  // bytes
 
 std::uint64_t round_down(std::uint64_t value) { return value / kDirectUnit * kDirectUnit; }
 std::uint64_t round_up(std::uint64_t value) { return round_down(value + kDirectUnit - 1); }
@@ -105,26 +107,28 @@ bool is_replaced(int error) {
 }
 
 // Splits "a/b/c" into the directory "a/b" and the name "c".
-std::pair<std::string_view, std::string> split_path(std::string_view path) {
+std::pair<std::string_view, const char*> split_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) {
-    return {{}, std::string(path)};
+  if (slash == std::string::npos) {
+    return {{}, path.c_str()};
   }
-  return {path.substr(0, slash), std::string(path.substr(slash + 1))};
+  return {std::string_view(path).substr(0, slash), path.c_str() + slash + 1};
 }
 
 // Status of what is at `path` below `base`, a symlink itself included; sets errno on failure.
-bool stat_beneath(int base, std::string_view path, struct stat& out) {
+bool stat_beneath(const std::shared_ptr<const Directory>& base, const std::string& path,
+                  NearDirectory& near, struct stat& out) {
   const auto [parent, last] = split_path(path);
-  Descriptor directory;
-  if (!parent.empty()) {
-    directory = open_below(base, parent, O_PATH | O_DIRECTORY);
-    if (!directory) {
-      return false;
-    }
-  }
-  return ::fstatat(directory ? directory.get() : base, last.c_str(), &out, AT_SYMLINK_NOFOLLOW) ==
-         0;
+  const int directory = near.find(base, parent);
+  return directory >= 0 && ::fstatat(directory, last, &out, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// The same, opened for reading.
+Descriptor open_beneath(const std::shared_ptr<const Directory>& base, const std::string& path,
+                        NearDirectory& near, int flags) {
+  const auto [parent, last] = split_path(path);
+  const int directory = near.find(base, parent);
+  return directory < 0 ? Descriptor() : open_below(directory, last, kReadFlags | flags);
 }
 
 }  // namespace
@@ -222,6 +226,22 @@ Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::
   return std::make_shared<const Directory>(std::move(fd));
 }
 
+int NearDirectory::find(const std::shared_ptr<const Directory>& base, std::string_view path) {
+  if (path.empty()) {
+    return base->fd();
+  }
+  if (base_ != base || path_ != path) {
+    close();
+    fd_ = open_below(base->fd(), path, O_PATH | O_DIRECTORY);
+    if (!fd_) {
+      return -1;
+    }
+    base_ = base;
+    path_ = path;
+  }
+  return fd_.get();
+}
+
 SourceFile::SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
                        FileIdentity seen, std::vector<SeenLink> links)
     : base_(std::move(base)),
@@ -233,7 +253,8 @@ SourceFile::SourceFile(std::shared_ptr<const Directory> base, std::string path, 
 Result<std::shared_ptr<const SourceFile>> SourceFile::find(std::shared_ptr<const Directory> base,
                                                            std::string path, std::string label) {
   struct stat status{};
-  if (!stat_beneath(base->fd(), path, status)) {
+  NearDirectory near;
+  if (!stat_beneath(base, path, near, status)) {
     return unreadable(errno, label);
   }
   if (!S_ISREG(status.st_mode)) {
@@ -254,13 +275,18 @@ Result<std::shared_ptr<const SourceFile>> SourceFile::find(const std::filesystem
 }
 
 Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
+  NearDirectory near;
+  return open(near);
+}
+
+Result<std::shared_ptr<const OpenFile>> SourceFile::open(NearDirectory& near) const {
   const std::scoped_lock lock(mutex_);
   if (auto held = open_.lock()) {
     return held;
   }
   // Looked at once more before it is opened, because opening a device can have effects.
-  ASSAY_TRY(check_unchanged());
-  Descriptor fd = open_below(base_->fd(), path_, kReadFlags);
+  ASSAY_TRY(check_unchanged(near));
+  Descriptor fd = open_beneath(base_, path_, near, 0);
   if (!fd) {
     const int error = errno;
     if (is_replaced(error)) {
@@ -277,12 +303,14 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   if (!S_ISREG(status.st_mode) || identity_of(status) != seen_) {
     return changed("the file changed after it was found", label_);
   }
-  // Only a hint: doubles the kernel's read-ahead.
-  (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  if (seen_.size > kMinAhead) {
+    // Only a hint: doubles the kernel's read-ahead.
+    (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
   Descriptor direct;
   if (read_once_) {
     // File systems without such reads refuse here (tmpfs) or at the first one.
-    direct = open_below(base_->fd(), path_, kReadFlags | O_DIRECT);
+    direct = open_beneath(base_, path_, near, O_DIRECT);
     if (direct && (::fstat(direct.get(), &status) != 0 || identity_of(status) != seen_)) {
       return changed("the file was replaced while it was opened", label_);
     }
@@ -305,10 +333,14 @@ std::optional<Protection> SourceFile::protection() const {
 }
 
 Status SourceFile::check_unchanged() const {
-  const auto check = [this](const std::string& path, mode_t type,
-                            const FileIdentity& seen) -> Status {
+  NearDirectory near;
+  return check_unchanged(near);
+}
+
+Status SourceFile::check_unchanged(NearDirectory& near) const {
+  const auto check = [&](const std::string& path, mode_t type, const FileIdentity& seen) -> Status {
     struct stat status{};
-    if (!stat_beneath(base_->fd(), path, status)) {
+    if (!stat_beneath(base_, path, near, status)) {
       const int error = errno;
       if (is_replaced(error)) {
         return changed("the file is gone", label_);

@@ -207,8 +207,9 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
   }
   ASSAY_ASSIGN(std::vector<ObjectDigests> hashed, engine.hash(regions, request));
   // A file that changed after its own bytes were read would leave the artifact as no moment saw it.
+  NearDirectory near;
   for (const WalkedFile& file : plan.files) {
-    ASSAY_TRY(file.source->check_unchanged());
+    ASSAY_TRY(file.source->check_unchanged(near));
   }
   PaddingRoots padding(parameters);
   std::vector<EntriesOfFile> found;

@@ -125,6 +125,54 @@ TEST_P(FaultsWhileHashing, EarlierFileChanges_IsFileChanged) {
   EXPECT_EQ(result.error().where, "a");
 }
 
+// The file that it led to is as it was.
+TEST_P(FaultsWhileHashing, LinkThatLeadsElsewhereNow_IsFileChanged) {
+  for (const std::string place : {"", "/w"}) {  // of a directory, and of a file in one
+    const TempDir dir;
+    old_file(dir, "one/w", pattern(3U << 20));
+    old_file(dir, "two/w", pattern(3U << 20));
+    const fs::path link = dir.path() / ("link" + place);
+    fs::create_directories(link.parent_path());
+    const std::string up = place.empty() ? "" : "../";
+    fs::create_symlink(up + "one" + place, link);
+    ArtifactOptions options;
+    options.parameters.follow_symlinks = true;
+    bool changed = false;
+    const auto result =
+        hash_artifact(dir.path(), options, *engine_, [&](std::uint64_t, std::uint64_t) {
+          if (!changed) {
+            changed = true;
+            fs::remove(link);
+            fs::create_symlink(up + "two" + place, link);
+          }
+        });
+    ASSERT_TRUE(changed);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().code, ErrorCode::kFileChanged) << to_string(result.error());
+    EXPECT_EQ(result.error().where, "link/w");
+  }
+}
+
+// The directory is held open for the next file: it is still the old one that is read.
+TEST_P(FaultsWhileHashing, DirectoryReplaced_IsFileChanged) {
+  const TempDir dir;
+  for (const char* name : {"sub/a", "sub/b", "sub/c"}) {
+    old_file(dir, name, pattern(3U << 20));
+  }
+  bool changed = false;
+  const auto result = hash_artifact(dir.path(), {}, *engine_, [&](std::uint64_t, std::uint64_t) {
+    if (!changed) {
+      changed = true;
+      fs::rename(dir.path() / "sub", dir.path() / "old");
+      fs::copy(dir.path() / "old", dir.path() / "sub");
+    }
+  });
+  ASSERT_TRUE(changed);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kFileChanged) << to_string(result.error());
+  EXPECT_EQ(result.error().where, "sub/a");
+}
+
 TEST_P(FaultsWhileHashing, InputError_IsFileUnreadable) {
   // Reading this file at 0 fails with EIO for everybody, root included.
   const auto source = SourceFile::find("/proc/self/mem");
