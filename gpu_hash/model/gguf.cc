@@ -13,7 +13,7 @@
 namespace assay::gpu_hash {
 namespace {
 
-constexpr auto kMaxNumber = static_cast<std::uint64_t>(kMaxSafeInteger);
+constexpr auto kMaxGgufFile = static_cast<std::uint64_t>(kMaxSafeInteger);
 
 // Bytes from the start of the file.
 struct Gap {
@@ -79,7 +79,7 @@ Status check_padding(const std::vector<Gap>& gaps, const ReadAt& read) {
 }
 
 // Bytewise by name; then equal names are neighbours.
-Status sort_by_name(std::vector<Tensor>& tensors) {
+Status order_by_name(std::vector<Tensor>& tensors) {
   std::ranges::sort(tensors, {}, &Tensor::name);
   const auto twice = std::ranges::adjacent_find(tensors, {}, &Tensor::name);
   return twice == tensors.end()
@@ -90,11 +90,11 @@ Status sort_by_name(std::vector<Tensor>& tensors) {
 }  // namespace
 
 Result<Gguf> read_gguf(std::uint64_t file_size, const ReadAt& read) {
-  if (file_size > kMaxNumber) {
+  if (file_size > kMaxGgufFile) {
     return fail(ErrorCode::kLimitExceeded, "a file must stay below 2^53 bytes");
   }
   ASSAY_ASSIGN(GgufHeader header, read_gguf_header(file_size, read));
-  ASSAY_TRY(sort_by_name(header.tensors));
+  ASSAY_TRY(order_by_name(header.tensors));
   const std::uint64_t mask = header.alignment - 1;
   const std::uint64_t data_start = (header.size + mask) & ~mask;
   ASSAY_ASSIGN(const std::vector<Gap> gaps, check_cover(header, data_start, file_size));

@@ -18,7 +18,7 @@
 namespace assay::gpu_hash {
 namespace {
 
-constexpr auto kMaxNumber = static_cast<std::uint64_t>(kMaxSafeInteger);
+constexpr auto kMaxDimension = static_cast<std::uint64_t>(kMaxSafeInteger);
 
 // Types of values.
 enum ValueType : std::uint32_t {
@@ -201,7 +201,7 @@ Result<std::vector<std::uint64_t>> read_shape(Input& input, const std::string& n
   std::vector<std::uint64_t> shape;
   for (std::uint32_t i = 0; i < rank; ++i) {
     ASSAY_ASSIGN(const std::uint64_t dimension, input.number(8));
-    if (dimension > kMaxNumber) {
+    if (dimension > kMaxDimension) {
       return refuse_gguf("shape", "a dimension must stay below 2^53", name);
     }
     shape.push_back(dimension);

@@ -17,7 +17,7 @@
 namespace assay::gpu_hash {
 namespace {
 
-enum class Kind : std::uint8_t {
+enum class OnnxMessage : std::uint8_t {
   kModel,
   kTraining,
   kFunction,
@@ -29,38 +29,38 @@ enum class Kind : std::uint8_t {
   kEntry,
 };
 struct Child {
-  Kind parent;
+  OnnxMessage parent;
   std::uint64_t field;
-  Kind kind;
+  OnnxMessage kind;
 };
 // Where messages with tensors stand.
 constexpr std::array<Child, 19> kChildren = {{
-    {Kind::kModel, 7, Kind::kGraph},
-    {Kind::kModel, 20, Kind::kTraining},
-    {Kind::kModel, 25, Kind::kFunction},
-    {Kind::kTraining, 1, Kind::kGraph},
-    {Kind::kTraining, 2, Kind::kGraph},
-    {Kind::kFunction, 7, Kind::kNode},
-    {Kind::kFunction, 11, Kind::kAttribute},
-    {Kind::kGraph, 1, Kind::kNode},
-    {Kind::kGraph, 5, Kind::kTensor},
-    {Kind::kGraph, 15, Kind::kSparseTensor},
-    {Kind::kNode, 5, Kind::kAttribute},
-    {Kind::kAttribute, 5, Kind::kTensor},
-    {Kind::kAttribute, 6, Kind::kGraph},
-    {Kind::kAttribute, 10, Kind::kTensor},
-    {Kind::kAttribute, 11, Kind::kGraph},
-    {Kind::kAttribute, 22, Kind::kSparseTensor},
-    {Kind::kAttribute, 23, Kind::kSparseTensor},
-    {Kind::kSparseTensor, 1, Kind::kTensor},
-    {Kind::kSparseTensor, 2, Kind::kTensor},
+    {OnnxMessage::kModel, 7, OnnxMessage::kGraph},
+    {OnnxMessage::kModel, 20, OnnxMessage::kTraining},
+    {OnnxMessage::kModel, 25, OnnxMessage::kFunction},
+    {OnnxMessage::kTraining, 1, OnnxMessage::kGraph},
+    {OnnxMessage::kTraining, 2, OnnxMessage::kGraph},
+    {OnnxMessage::kFunction, 7, OnnxMessage::kNode},
+    {OnnxMessage::kFunction, 11, OnnxMessage::kAttribute},
+    {OnnxMessage::kGraph, 1, OnnxMessage::kNode},
+    {OnnxMessage::kGraph, 5, OnnxMessage::kTensor},
+    {OnnxMessage::kGraph, 15, OnnxMessage::kSparseTensor},
+    {OnnxMessage::kNode, 5, OnnxMessage::kAttribute},
+    {OnnxMessage::kAttribute, 5, OnnxMessage::kTensor},
+    {OnnxMessage::kAttribute, 6, OnnxMessage::kGraph},
+    {OnnxMessage::kAttribute, 10, OnnxMessage::kTensor},
+    {OnnxMessage::kAttribute, 11, OnnxMessage::kGraph},
+    {OnnxMessage::kAttribute, 22, OnnxMessage::kSparseTensor},
+    {OnnxMessage::kAttribute, 23, OnnxMessage::kSparseTensor},
+    {OnnxMessage::kSparseTensor, 1, OnnxMessage::kTensor},
+    {OnnxMessage::kSparseTensor, 2, OnnxMessage::kTensor},
 }};
 constexpr std::uint64_t kExternalData = 13;  // of a tensor: entries of key and value
 constexpr std::uint64_t kDataLocation = 14;  // of a tensor: 1 is external
 
-std::optional<Kind> child_of(Kind parent, std::uint64_t field) {
-  if (parent == Kind::kTensor && field == kExternalData) {
-    return Kind::kEntry;
+std::optional<OnnxMessage> child_of(OnnxMessage parent, std::uint64_t field) {
+  if (parent == OnnxMessage::kTensor && field == kExternalData) {
+    return OnnxMessage::kEntry;
   }
   const auto* const found = std::ranges::find_if(kChildren, [&](const Child& child) {
     return child.parent == parent && child.field == field;
@@ -78,7 +78,7 @@ class Scanner {
       : file_size_(file_size), bytes_(file_size, read) {}
 
   Result<OnnxLocations> scan() {
-    ASSAY_TRY(message(Kind::kModel, file_size_, 0));
+    ASSAY_TRY(message(OnnxMessage::kModel, file_size_, 0));
     return std::move(locations_);
   }
 
@@ -115,11 +115,11 @@ class Scanner {
     return {};
   }
 
-  Status message(Kind kind, std::uint64_t end, int depth) {
+  Status message(OnnxMessage kind, std::uint64_t end, int depth) {
     if (depth > kMaxOnnxDepth) {
       return fail(ErrorCode::kLimitExceeded, "there are too many messages in messages");
     }
-    if (kind == Kind::kTensor) {
+    if (kind == OnnxMessage::kTensor) {
       external_ = {};
     }
     while (position_ < end) {
@@ -128,16 +128,16 @@ class Scanner {
       }
       ASSAY_TRY(field(kind, end, depth));
     }
-    return kind == Kind::kTensor ? finish_tensor() : Status();
+    return kind == OnnxMessage::kTensor ? finish_tensor() : Status();
   }
 
-  Status field(Kind kind, std::uint64_t end, int depth) {
+  Status field(OnnxMessage kind, std::uint64_t end, int depth) {
     ASSAY_ASSIGN(const std::uint64_t key, varint(end));
     const std::uint64_t number = key >> 3U;
     switch (key & 7U) {
       case 0: {
         ASSAY_ASSIGN(const std::uint64_t value, varint(end));
-        if (kind == Kind::kTensor && number == kDataLocation && value != 0) {
+        if (kind == OnnxMessage::kTensor && number == kDataLocation && value != 0) {
           external_.there = true;
         }
         return {};
@@ -156,10 +156,11 @@ class Scanner {
   }
 
   // A field of `size` bytes.
-  Status sized(Kind kind, std::uint64_t number, std::uint64_t size, std::uint64_t end, int depth) {
+  Status sized(OnnxMessage kind, std::uint64_t number, std::uint64_t size, std::uint64_t end,
+               int depth) {
     const std::uint64_t begin = position_;
     ASSAY_TRY(skip(size, end));
-    if (kind == Kind::kEntry && (number == 1 || number == 2)) {
+    if (kind == OnnxMessage::kEntry && (number == 1 || number == 2)) {
       return text(begin, size, number == 1 ? entry_key_ : entry_value_);
     }
     const auto child = child_of(kind, number);
@@ -167,7 +168,7 @@ class Scanner {
       return {};
     }
     position_ = begin;
-    if (*child != Kind::kEntry) {
+    if (*child != OnnxMessage::kEntry) {
       return message(*child, begin + size, depth + 1);
     }
     entry_key_.clear();
