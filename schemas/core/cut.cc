@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-constexpr Names<CutFormat, 2> kFormats = {
+constexpr Names<CutFormat, 2> kCutFormats = {
     {{{CutFormat::kSafetensors, "safetensors"}, {CutFormat::kGguf, "gguf"}}}};
 
 // Bytes of the shortest header: length, "{}"; magic, version, two counts.
@@ -24,10 +24,10 @@ bool can_be(const Cut& cut) {
 
 }  // namespace
 
-std::string_view name(CutFormat format) { return kFormats.of(format); }
+std::string_view name(CutFormat format) { return kCutFormats.of(format); }
 
 Result<CutFormat> cut_format_from(std::string_view name) {
-  return kFormats.parse(name, "a file is cut as safetensors or gguf", ErrorCode::kSchemaViolation);
+  return kCutFormats.parse(name, "a file is cut as safetensors or gguf", ErrorCode::kSchemaViolation);
 }
 
 bool has_padding(CutFormat format) { return format == CutFormat::kGguf; }
