@@ -73,29 +73,29 @@ std::vector<TrustedKey> keys_of(SignatureAlgorithm algorithm, int count) {
 }
 
 TEST(TriedBytes, OfCurvesThatSignAHash_AreHashedOnceForEachCurve) {
-  constexpr std::size_t kPayload = 16U << 20;
+  constexpr std::size_t kBytes = 16U << 20;
   constexpr std::size_t kBeside = 64U << 10;  // ids of keys, and the type of the payload
   const Envelope envelope = signed_by_strangers(
-      {SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384}, kPayload);
+      {SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384}, kBytes);
   std::vector<TrustedKey> keys = keys_of(SignatureAlgorithm::kEcdsaP256, 8);
   hashed = 0;
   ASSERT_TRUE(verify_signatures(envelope, keys));
-  EXPECT_GE(hashed, kPayload);
-  EXPECT_LE(hashed, kPayload + kBeside);
+  EXPECT_GE(hashed, kBytes);
+  EXPECT_LE(hashed, kBytes + kBeside);
   std::ranges::copy(keys_of(SignatureAlgorithm::kEcdsaP384, 8), std::back_inserter(keys));
   hashed = 0;
   ASSERT_TRUE(verify_signatures(envelope, keys));
-  EXPECT_GE(hashed, 2 * kPayload);
-  EXPECT_LE(hashed, 2 * kPayload + kBeside);
+  EXPECT_GE(hashed, 2 * kBytes);
+  EXPECT_LE(hashed, 2 * kBytes + kBeside);
 }
 
 TEST(TriedBytes, OfEd25519_EndWithALimit) {
-  constexpr std::size_t kPayload = 40U << 20;
-  const Envelope envelope = signed_by_strangers({SignatureAlgorithm::kEd25519}, kPayload);
+  constexpr std::size_t kBytes = 40U << 20;
+  const Envelope envelope = signed_by_strangers({SignatureAlgorithm::kEd25519}, kBytes);
   const std::vector<TrustedKey> one = keys_of(SignatureAlgorithm::kEd25519, 1);
   hashed = 0;
   EXPECT_EQ(code_of(verify_signatures(envelope, one)), "limit-exceeded");
-  EXPECT_GE(hashed, 12 * kPayload);
+  EXPECT_GE(hashed, 12 * kBytes);
   EXPECT_LE(hashed, std::size_t{512} << 20);
 }
 

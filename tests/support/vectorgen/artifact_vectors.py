@@ -7,7 +7,7 @@ import os
 import struct
 import tempfile
 
-from reference import jcs, merkle, tree
+from reference import cut, jcs, merkle, tree
 from . import gguf_vectors, painted
 
 
@@ -32,6 +32,19 @@ def cut_entries(path, header, tensors, hash_name="sha256", chunk=16384):
     known = {"format": "safetensors", "size": header, "root": roots[0].hex()}
     file = {"kind": "file", "path": path, "size": offset, "root": merkle.root(hash_name, roots).hex(), "cut": known}
     return [file, *entries]
+
+
+def padded_entries(size, hash_name="sha256", chunk=16384):
+    """A GGUF file of so many bytes: a header of 24, padding, tensors of 40 and 4, and more padding."""
+    header = tree.object_root(io.BytesIO(painted(24)), 24, hash_name, chunk)
+    tensors = [tensor_entry("m.gguf", name, "I8", [length], offset, length, hash_name, chunk)
+               for name, offset, length in (("b", 32, 40), ("a", 96, 4))]  # fmt: skip
+    gap = lambda length: cut.padding_root(length, hash_name, chunk)  # noqa: E731
+    roots = [bytes.fromhex(tensor["root"]) for tensor in tensors]
+    root = merkle.root(hash_name, [header, gap(8), roots[0], gap(24), roots[1], gap(size - 100)])
+    known = {"format": "gguf", "size": 24, "root": header.hex()}
+    file = {"kind": "file", "path": "m.gguf", "size": size, "root": root.hex(), "cut": known}
+    return [file, *sorted(tensors, key=tree.entry_key)]
 
 
 def bytes_of(names):
@@ -120,6 +133,7 @@ def artifacts():
         found.append(artifact(f"files and tensors, {short}", both, hash_name, chunk))
         found.append(artifact(f"files, one of them cut, {short}", both[:2], hash_name, chunk))
         found.append(artifact(f"tensors, {short}", both[2:], hash_name, chunk))
+        found.append(artifact(f"padding of GGUF, {short}", padded_entries(65_635, hash_name, chunk), hash_name, chunk))
         found.append(artifact(f"a header alone, {short}", [
             *cut_entries("empty.safetensors", 10, [], hash_name, chunk),
             *cut_entries("empties.safetensors", 90, [("e", "U8", [0], 0), ("f", "F32", [0, 5], 0)], hash_name, chunk),
@@ -258,20 +272,22 @@ def refused_cuts():
     plain = file_entry("b", 4, "sha256", 16384)
     tree.check_entries([file, e, t, u], "sha256")
 
-    def cut(**members):
+    def with_cut(**members):
         return {**file, "cut": {**file["cut"], **members}}
+
+    gguf, a, b = padded_entries(128)
 
     return [
         ("cut of a tensor", "members", [{**t, "cut": file["cut"]}]),
         ("cut is null", "members", [{**file, "cut": None}]),
         ("cut without a root", "members", [{**file, "cut": {"format": "safetensors", "size": 64}}]),
-        ("cut with another member", "members", [cut(offset=0)]),
-        ("cut of an unknown format", "cut-format", [cut(format="pickle")]),
-        ("cut in capitals", "cut-format", [cut(format="Safetensors")]),
-        ("header root too short", "root", [cut(root=file["root"][2:])]),
-        ("header size as text", "size", [cut(size="64")]),
-        ("header larger than its file", "cut-size", [cut(size=72)]),
-        ("header smaller than any", "cut-size", [cut(size=9)]),
+        ("cut with another member", "members", [with_cut(offset=0)]),
+        ("cut of an unknown format", "cut-format", [with_cut(format="pickle")]),
+        ("cut in capitals", "cut-format", [with_cut(format="Safetensors")]),
+        ("header root too short", "root", [with_cut(root=file["root"][2:])]),
+        ("header size as text", "size", [with_cut(size="64")]),
+        ("header larger than its file", "cut-size", [with_cut(size=72)]),
+        ("header smaller than any", "cut-size", [with_cut(size=9)]),
         ("header larger than any", "cut-size", [{**file, "size": 2**40, "cut": {**file["cut"], "size": 100_000_009}}]),
         ("header alone, of another root", "cut-root", [{**head, "root": plain["root"]}]),
         ("tensor of a file without a cut", "tensor-without-cut", [plain, {**t, "file": "b", "offset": 0}]),
@@ -286,10 +302,14 @@ def refused_cuts():
         ("roots of two tensors swapped", "cut-root", [file, e, {**t, "root": u["root"]}, {**u, "root": t["root"]}]),
         ("two tensors swapped", "cut-root", [file, e, {**t, "offset": 68}, {**u, "offset": 64}]),
         ("root of one tensor", "cut-root", [file, e, {**t, "root": u["root"]}, u]),
-        ("root of the header", "cut-root", [cut(root=t["root"]), e, t, u]),
+        ("root of the header", "cut-root", [with_cut(root=t["root"]), e, t, u]),
         ("root of the file", "cut-root", [{**file, "root": plain["root"]}, e, t, u]),
-        ("header shorter by a byte", "cut-gap", [cut(size=63), e, t, u]),
-        ("header longer by a byte", "cut-overlap", [cut(size=65), e, t, u]),
+        ("header shorter by a byte", "cut-gap", [with_cut(size=63), e, t, u]),
+        ("header longer by a byte", "cut-overlap", [with_cut(size=65), e, t, u]),
+        ("padding of 65536 bytes", "cut-gap", padded_entries(65_636)),
+        ("padding that is not zero", "cut-root", [{**gguf, "root": plain["root"]}, a, b]),
+        ("padding in a safetensors file", "cut-gap",
+         [{**gguf, "cut": {**gguf["cut"], "format": "safetensors"}}, a, b]),
         ("empty tensor inside another", "cut-overlap", [file, {**e, "offset": 65}, t, u]),
         ("empty tensor in the header", "cut-overlap", [file, {**e, "offset": 1}, t, u]),
         ("empty tensor of another root", "cut-root", [file, {**e, "root": t["root"]}, t, u]),
