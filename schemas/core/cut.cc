@@ -27,7 +27,8 @@ bool can_be(const Cut& cut) {
 std::string_view name(CutFormat format) { return kCutFormats.of(format); }
 
 Result<CutFormat> cut_format_from(std::string_view name) {
-  return kCutFormats.parse(name, "a file is cut as safetensors or gguf", ErrorCode::kSchemaViolation);
+  return kCutFormats.parse(name, "a file is cut as safetensors or gguf",
+                           ErrorCode::kSchemaViolation);
 }
 
 bool has_padding(CutFormat format) { return format == CutFormat::kGguf; }

@@ -75,8 +75,8 @@ std::vector<TrustedKey> keys_of(SignatureAlgorithm algorithm, int count) {
 TEST(TriedBytes, OfCurvesThatSignAHash_AreHashedOnceForEachCurve) {
   constexpr std::size_t kBytes = 16U << 20;
   constexpr std::size_t kBeside = 64U << 10;  // ids of keys, and the type of the payload
-  const Envelope envelope = signed_by_strangers(
-      {SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384}, kBytes);
+  const Envelope envelope =
+      signed_by_strangers({SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384}, kBytes);
   std::vector<TrustedKey> keys = keys_of(SignatureAlgorithm::kEcdsaP256, 8);
   hashed = 0;
   ASSERT_TRUE(verify_signatures(envelope, keys));

@@ -149,7 +149,7 @@ TEST(Lint, FormatsThatRefuseOrAcceptTooMuch_AreNamed) {
   EXPECT_TRUE(is_about(warning_of(formats), "config.json"));
   formats.formats.push_back(ModelFormat::kOther);
   EXPECT_EQ(warning_of(formats), "");
-  EXPECT_TRUE(is_about(warning_of(NotCondition{{condition("formats", formats)}}), "below a not"));
+  EXPECT_TRUE(is_about(warning_of(NotCondition{{condition("it", formats)}}), "below a not"));
 }
 
 TEST(Lint, StatementKindsThatCannotExist_AreNamed) {
