@@ -141,7 +141,8 @@ void refuse_mutations(const Json& document, const Json::json_pointer& place) {
   for (const auto& [name, value] : object.items()) {
     Json without = document;
     without[place].erase(name);
-    const bool optional = name == "artifact" || name == "revoked" || name == "placements";
+    const bool optional =
+        name == "artifact" || name == "revoked" || name == "placements" || name == "formats";
     EXPECT_EQ(facts_from_json(without).has_value(), optional) << place.to_string() << " " << name;
     Json mistyped = document;
     mistyped[place][name] = Json::object({{"surprise", 1}});
