@@ -80,11 +80,28 @@ ModelFormat format_of(std::string_view path) {
   return ModelFormat::kOther;
 }
 
+namespace {
+
+// A signed cut says what the file is. A name alone that ends in .safetensors or .gguf says nothing:
+// its maker had the file hashed whole, whatever is in it.
+ModelFormat format_of_entry(const FileEntry& file) {
+  const ModelFormat by_name = format_of(file.path);
+  if (by_name == ModelFormat::kExecutable) {
+    return by_name;
+  }
+  if (file.cut) {
+    return file.cut->format == CutFormat::kGguf ? ModelFormat::kGguf : ModelFormat::kSafetensors;
+  }
+  return by_name == ModelFormat::kOnnx ? by_name : ModelFormat::kOther;
+}
+
+}  // namespace
+
 std::optional<std::vector<ModelFormat>> formats_of(const std::vector<Entry>& entries) {
   std::set<ModelFormat> formats;
   for (const Entry& entry : entries) {
     if (const auto* file = std::get_if<FileEntry>(&entry)) {
-      formats.insert(format_of(file->path));
+      formats.insert(format_of_entry(*file));
     }
   }
   return formats.empty() ? std::nullopt

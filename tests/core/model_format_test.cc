@@ -34,12 +34,26 @@ TEST(ModelFormat, EverythingElse_IsOther) {
 
 TEST(ModelFormat, OfAnArtifact_AreThoseOfItsFiles) {
   const Digest root = sha256(as_bytes("x"));
-  std::vector<Entry> entries = {FileEntry{"b.safetensors", 100, root},
+  const Cut cut{CutFormat::kSafetensors, 84, root};
+  std::vector<Entry> entries = {FileEntry{"b.safetensors", 100, root, cut},
                                 FileEntry{"config.json", 1, root}, FileEntry{"other.json", 1, root},
                                 TensorEntry{"t", "U8", {}, "b.safetensors", 84, 1, root}};
   EXPECT_EQ(formats_of(entries), (std::vector{ModelFormat::kOther, ModelFormat::kSafetensors}));
   entries.erase(entries.begin(), entries.begin() + 3);
   EXPECT_EQ(formats_of(entries), std::nullopt) << "tensors alone do not say which files there are";
+}
+
+TEST(ModelFormat, OfAFile_IsThatOfItsCut) {
+  const Digest root = sha256(as_bytes("x"));
+  const Cut gguf{CutFormat::kGguf, 24, root};
+  const auto of = [&](const char* path, std::optional<Cut> cut) {
+    return formats_of({FileEntry{path, 100, root, std::move(cut)}})->front();
+  };
+  EXPECT_EQ(of("weights", gguf), ModelFormat::kGguf);
+  EXPECT_EQ(of("weights.safetensors", gguf), ModelFormat::kGguf);
+  EXPECT_EQ(of("weights.safetensors", {}), ModelFormat::kOther) << "its bytes may be a pickle's";
+  EXPECT_EQ(of("weights.gguf", {}), ModelFormat::kOther);
+  EXPECT_EQ(of("weights.bin", gguf), ModelFormat::kExecutable);
 }
 
 TEST(ModelFormat, Names_AreReadBack) {
