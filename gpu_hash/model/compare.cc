@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -157,15 +158,16 @@ class Comparer {
 
 // The tensors of a file that does not parse cannot be found: they count as changed.
 void report_malformed(const ArtifactPlan& plan, std::vector<Difference>& differences) {
+  std::map<std::string_view, const MalformedFile*> by_path;
   for (const MalformedFile& malformed : plan.malformed) {
-    const std::string& path = plan.files[malformed.file].path;
-    const std::string detail = "the file is no valid " + std::string(name(malformed.format)) +
-                               " file: " + malformed.error.detail;
-    for (Difference& found : differences) {
-      if (found.file == path && found.kind == (found.tensor ? Kind::kMissing : Kind::kChanged)) {
-        found.kind = Kind::kChanged;
-        found.detail = detail;
-      }
+    by_path.emplace(plan.files[malformed.file].path, &malformed);
+  }
+  for (Difference& found : differences) {
+    const auto at = by_path.find(found.file);
+    if (at != by_path.end() && found.kind == (found.tensor ? Kind::kMissing : Kind::kChanged)) {
+      found.kind = Kind::kChanged;
+      found.detail = "the file is no valid " + std::string(name(at->second->format)) +
+                     " file: " + at->second->error.detail;
     }
   }
 }

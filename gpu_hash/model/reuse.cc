@@ -34,7 +34,7 @@ constexpr std::int64_t kTimeStep = 2'000'000'000;  // ns
 bool unchanged(const WalkedFile& file, const Reuse& reuse) {
   const auto found = reuse.files.find(file.path);
   return found != reuse.files.end() && found->second == known_file(file) &&
-         found->second.mtime_ns < reuse.hashed_at_ns - kTimeStep;
+         reuse.hashed_at_ns > kTimeStep && found->second.mtime_ns < reuse.hashed_at_ns - kTimeStep;
 }
 
 // The same cut: borders follow from the header, which did not change.

@@ -18,7 +18,7 @@ constexpr Names<ModelFormat, 5> kFormats = {{{{ModelFormat::kExecutable, "execut
                                               {ModelFormat::kOther, "other"},
                                               {ModelFormat::kSafetensors, "safetensors"}}}};
 
-constexpr std::array<std::pair<std::string_view, ModelFormat>, 19> kEndings = {{
+constexpr std::array<std::pair<std::string_view, ModelFormat>, 24> kEndings = {{
     {"safetensors", ModelFormat::kSafetensors},
     {"gguf", ModelFormat::kGguf},
     {"onnx", ModelFormat::kOnnx},
@@ -27,10 +27,12 @@ constexpr std::array<std::pair<std::string_view, ModelFormat>, 19> kEndings = {{
     {"ckpt", ModelFormat::kExecutable},
     {"cpkl", ModelFormat::kExecutable},
     {"dill", ModelFormat::kExecutable},
+    {"distcp", ModelFormat::kExecutable},
     {"joblib", ModelFormat::kExecutable},
     {"mar", ModelFormat::kExecutable},
     {"nemo", ModelFormat::kExecutable},
     {"p", ModelFormat::kExecutable},
+    {"pdparams", ModelFormat::kExecutable},
     {"pckl", ModelFormat::kExecutable},
     {"pickle", ModelFormat::kExecutable},
     {"pk", ModelFormat::kExecutable},
@@ -39,11 +41,17 @@ constexpr std::array<std::pair<std::string_view, ModelFormat>, 19> kEndings = {{
     {"pt2", ModelFormat::kExecutable},
     {"pth", ModelFormat::kExecutable},
     {"ptl", ModelFormat::kExecutable},
+    {"pyt", ModelFormat::kExecutable},
+    {"sav", ModelFormat::kExecutable},
+    {"th", ModelFormat::kExecutable},
 }};
 
 // Endings of archives, compression and copies, behind which another ending tells what is inside.
-constexpr std::array<std::string_view, 12> kWrappings = {"7z",   "bak", "bz2", "gz", "old", "orig",
-                                                         "part", "tar", "tmp", "xz", "zip", "zst"};
+constexpr std::array<std::string_view, 21> kWrappings = {
+    "7z",  "bak", "br",   "bz2", "copy", "gz",  "lz4", "lzma", "old", "orig", "part",
+    "rar", "tar", "tbz2", "tgz", "tmp",  "txz", "xz",  "z",    "zip", "zst"};
+// The list of a model's files: a loader reads what it names as its own name says.
+constexpr std::string_view kIndex = ".index.json";
 
 bool wraps(std::string_view ending) {
   return std::ranges::find(kWrappings, ending) != kWrappings.end() ||
@@ -64,6 +72,10 @@ ModelFormat format_of(std::string_view path) {
                          [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   std::string_view file = text;
   bool whole = true;  // nothing was cut off
+  if (file.ends_with(kIndex)) {
+    file.remove_suffix(kIndex.size());
+    whole = false;
+  }
   for (std::size_t dot = file.rfind('.'); dot != std::string_view::npos; dot = file.rfind('.')) {
     const std::string_view ending = file.substr(dot + 1);
     const auto* const found =
@@ -83,7 +95,7 @@ ModelFormat format_of(std::string_view path) {
 namespace {
 
 // A signed cut says what the file is. A name alone that ends in .safetensors or .gguf says nothing:
-// its maker had the file hashed whole, whatever is in it.
+// its maker had the file hashed whole, whatever is in it, and loaders fall back to pickles.
 ModelFormat format_of_entry(const FileEntry& file) {
   const ModelFormat by_name = format_of(file.path);
   if (by_name == ModelFormat::kExecutable) {
@@ -92,7 +104,9 @@ ModelFormat format_of_entry(const FileEntry& file) {
   if (file.cut) {
     return file.cut->format == CutFormat::kGguf ? ModelFormat::kGguf : ModelFormat::kSafetensors;
   }
-  return by_name == ModelFormat::kOnnx ? by_name : ModelFormat::kOther;
+  return by_name == ModelFormat::kSafetensors || by_name == ModelFormat::kGguf
+             ? ModelFormat::kExecutable
+             : by_name;
 }
 
 }  // namespace

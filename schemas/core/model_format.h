@@ -30,8 +30,8 @@ enum class ModelFormat : std::uint8_t {
 [[nodiscard]] ModelFormat format_of(std::string_view path);
 
 // Returns the formats of an artifact's files, sorted, each once. A file is kSafetensors or kGguf
-// when its entry has such a cut, and kOther when only its name says so. Returns nullopt when the
-// entries are of tensors alone: they do not say which other files there are.
+// when its entry has such a cut, and kExecutable when only its name says so. Returns nullopt when
+// the entries are of tensors alone: they do not say which other files there are.
 [[nodiscard]] std::optional<std::vector<ModelFormat>> formats_of(const std::vector<Entry>& entries);
 
 }  // namespace assay

@@ -26,7 +26,7 @@ TEST(ModelFormat, WhatMayBeAPickle_IsExecutable) {
 TEST(ModelFormat, EverythingElse_IsOther) {
   for (const char* path :
        {"config.json", "README", "bin", "pt/config", "a.bin/config.txt",
-        "pytorch_model.bin.index.json", "tokenizer.model", "modeling.py", "x.", "", "safetensors",
+        "model.safetensors.index.json", "tokenizer.model", "modeling.py", "x.", "", "safetensors",
         "x.safetensors.old", "README.pt.md", "data.tar.gz", "part.1", "..."}) {
     EXPECT_EQ(format_of(path), ModelFormat::kOther) << path;
   }
@@ -51,8 +51,11 @@ TEST(ModelFormat, OfAFile_IsThatOfItsCut) {
   };
   EXPECT_EQ(of("weights", gguf), ModelFormat::kGguf);
   EXPECT_EQ(of("weights.safetensors", gguf), ModelFormat::kGguf);
-  EXPECT_EQ(of("weights.safetensors", {}), ModelFormat::kOther) << "its bytes may be a pickle's";
-  EXPECT_EQ(of("weights.gguf", {}), ModelFormat::kOther);
+  EXPECT_EQ(of("weights.safetensors", {}), ModelFormat::kExecutable)
+      << "its bytes may be a pickle's";
+  EXPECT_EQ(of("weights.GGUF", {}), ModelFormat::kExecutable);
+  EXPECT_EQ(of("pytorch_model.bin.index.json", {}), ModelFormat::kExecutable);
+  EXPECT_EQ(of("m.joblib.lz4", {}), ModelFormat::kExecutable);
   EXPECT_EQ(of("weights.bin", gguf), ModelFormat::kExecutable);
 }
 
