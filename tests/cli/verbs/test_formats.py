@@ -217,11 +217,16 @@ class Pickles(Case):
 
     def test_a_model_without_pickles_has_no_such_note(self):
         self.write("m/model.safetensors", harness.safetensors({"a": ("U8", [1], b"x")}))
-        self.write("m/pytorch_model.bin.index.json", b"{}")
+        self.write("m/config.json", b"{}")
         self.assertNotIn("executable_format", self.assay("hash", "m", "-o", "json").json())
         made = self.assay("manifest", "create", "m", "--name", "acme/demo", "--out", "m.json")
         self.assertNotIn("executable-format", made.err)
         self.assertNotIn("executable-format", self.assay("manifest", "show", "m.json").out)
+
+    def test_an_index_of_pickles_is_named_by_its_name(self):
+        self.write("m/pytorch_model.bin.index.json", b"{}")
+        self.assay("manifest", "create", "m", "--name", "acme/demo", "--out", "m.json")
+        self.assertIn("executable-format", self.assay("manifest", "show", "m.json").out)
 
 
 class GgufTensors(Case):
