@@ -90,11 +90,10 @@ struct HashedArtifact {
 // Hashes the directory or file at `path`. Cuts each file by the format that its name says
 // (cut_by_name() in gpu_hash/cut_file.h); hashing fails for the whole artifact when such a file is
 // not of this format. Errors: those of walk(), read_cut() and Engine::hash(), with the file in
-// `where`; malformed_code() for padding that is not zero; file-changed also when a file changed
-// after it was hashed, but before the last file was hashed; invalid-parameter when there is nothing
-// to hash, and for a path in `whole` that no file has; limit-exceeded for more than
-// ArtifactOptions::max_entries entries; incomplete-model when ArtifactOptions::refuse_lacks is set
-// and the model lacks something.
+// `where`; file-changed also when a file changed after it was hashed, but before the last file was
+// hashed; invalid-parameter when there is nothing to hash, and for a path in `whole` that no file
+// has; limit-exceeded for more than ArtifactOptions::max_entries entries; incomplete-model when
+// ArtifactOptions::refuse_lacks is set and the model lacks something.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

@@ -51,18 +51,6 @@ Status check_plan(const ArtifactPlan& plan, const ArtifactOptions& options) {
   return {};
 }
 
-// A gap between tensors holds zeros; what else is in it no reader of the format sees.
-Status check_padding(const ArtifactPlan& plan, const PlannedArtifact& hashed) {
-  if (hashed.padding.empty()) {
-    return {};
-  }
-  const UnzeroedPadding& first = hashed.padding.front();
-  return fail(malformed_code(*plan.planned[first.file].cut),
-              "padding: bytes from " + std::to_string(first.range.begin) + " to " +
-                  std::to_string(first.range.end) + " belong to no tensor and are not all zero",
-              plan.files[first.file].path);
-}
-
 }  // namespace
 
 Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
@@ -82,7 +70,6 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                find_known(plan, options.parameters, options.outline_span, options.reuse));
   ASSAY_ASSIGN(PlannedArtifact hashed, hash_plan(plan, options.parameters, options.outline_span,
                                                  engine, progress, stop, std::move(known.entries)));
-  ASSAY_TRY(check_padding(plan, hashed));
   ASSAY_ASSIGN(ArtifactId id, artifact_id(hashed.artifact));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return HashedArtifact{std::move(hashed.artifact),

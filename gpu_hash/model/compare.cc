@@ -172,32 +172,6 @@ void report_malformed(const ArtifactPlan& plan, std::vector<Difference>& differe
   }
 }
 
-// The bytes between tensors that are not zero, as ranges of their file. Where tensors are listed,
-// these ranges take the place of all bytes behind the header.
-void report_padding(const ArtifactPlan& plan, const PlannedArtifact& actual,
-                    std::vector<Difference>& differences) {
-  for (const UnzeroedPadding& padding : actual.padding) {
-    const WalkedFile& file = plan.files[padding.file];
-    auto found = std::ranges::find_if(differences, [&](const Difference& difference) {
-      return difference.file == file.path && !difference.tensor;
-    });
-    if (found == differences.end()) {
-      found = differences.insert(found, {Kind::kChanged, file.path, std::nullopt, {}, {}});
-    }
-    const PlannedObject& header = plan.objects[plan.planned[padding.file].first];
-    const ByteRange data{header.segment.size, file.source->size()};
-    const bool is_data = !found->ranges.empty() && found->ranges.back() == data;
-    if (is_data && plan.objects_listed == Objects::kFiles) {
-      continue;  // said already, of these bytes and of the tensors
-    }
-    if (is_data) {
-      found->ranges.pop_back();
-    }
-    found->detail = "bytes that belong to no tensor are not zero";
-    found->ranges.push_back(padding.range);
-  }
-}
-
 }  // namespace
 
 std::string_view name(Kind kind) {
@@ -231,7 +205,6 @@ Result<Verified> verify_files(std::vector<WalkedFile> files, const Expected& exp
                         expected.span != 0 ? &actual.outlines : nullptr, expected.span),
       actual.bytes, 0, engine.info(), read_protection(plan)};
   report_malformed(plan, verified.differences);
-  report_padding(plan, actual, verified.differences);
   return verified;
 }
 

@@ -69,9 +69,11 @@ void compare_names(std::vector<Difference>& differences) {
   }
 }
 
+// `files` are ordered by path.
 bool is_pointer(const std::vector<WalkedFile>& files, const std::string& path) {
-  const auto found = std::ranges::find(files, path, &WalkedFile::path);
-  return found != files.end() && is_lfs_pointer(*found->source).value_or(false);
+  const auto found = std::ranges::lower_bound(files, path, {}, &WalkedFile::path);
+  return found != files.end() && found->path == path &&
+         is_lfs_pointer(*found->source).value_or(false);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "schemas/core/file_root.h"
 #include "schemas/core/merkle.h"
 
 namespace assay::gpu_hash {
@@ -132,19 +131,6 @@ void collect(std::vector<EntriesOfFile> found, bool outlines, PlannedArtifact& r
   }
 }
 
-// Looks at the padding among what was hashed of one file.
-void check_padding(const ArtifactPlan& plan, std::size_t index,
-                   std::span<const ObjectDigests> digests, PaddingRoots& roots,
-                   std::vector<UnzeroedPadding>& found) {
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    const FileSegment& segment = plan.objects[plan.planned[index].first + i].segment;
-    if (segment.kind == SegmentKind::kPadding &&
-        (segment.size > kMaxPadding || digests[i].root != roots.of(segment.size))) {
-      found.push_back({index, {segment.offset, segment.offset + segment.size}});
-    }
-  }
-}
-
 bool is_known(const KnownEntries& known, std::size_t file) {
   return !known.empty() && known[file].has_value();
 }
@@ -187,7 +173,7 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
                                   std::uint64_t outline_span, Engine& engine,
                                   const Progress& progress, const std::stop_token& stop,
                                   KnownEntries known) {
-  PlannedArtifact result{{parameters, {}}, {}, 0, {}};
+  PlannedArtifact result{{parameters, {}}, {}, 0};
   std::vector<Region> regions;
   regions.reserve(plan.objects.size());
   for (const PlannedObject& object : plan.objects) {
@@ -211,7 +197,6 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
   for (const WalkedFile& file : plan.files) {
     ASSAY_TRY(file.source->check_unchanged(near));
   }
-  PaddingRoots padding(parameters);
   std::vector<EntriesOfFile> found;
   std::span<ObjectDigests> rest(hashed);
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
@@ -222,7 +207,6 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
     const std::size_t count = plan.planned[i].end - plan.planned[i].first;
     const std::span<ObjectDigests> own = rest.first(count);
     rest = rest.subspan(count);
-    check_padding(plan, i, own, padding, result.padding);
     found.push_back(entries_of(plan, i, own));
   }
   collect(std::move(found), outline_span != 0, result);

@@ -70,18 +70,11 @@ using KnownEntries = std::vector<std::optional<EntriesOfFile>>;
 [[nodiscard]] bool reads_once(const ArtifactPlan& plan, const KnownEntries& known,
                               std::uint64_t room);
 
-// Padding that has other bytes than zero.
-struct UnzeroedPadding {
-  std::size_t file;
-  ByteRange range;  // in the file
-};
-
 // The artifact made from the segments' digests. Its validity as an artifact has not been checked.
 struct PlannedArtifact {
   Artifact artifact;
   std::vector<std::vector<Digest>> outlines;  // empty when no outline was asked for
   std::uint64_t bytes = 0;
-  std::vector<UnzeroedPadding> padding;
 };
 
 // Hashes the files that have no known entries. Checks every file for changes after hashing.

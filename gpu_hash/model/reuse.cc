@@ -37,7 +37,8 @@ bool unchanged(const WalkedFile& file, const Reuse& reuse) {
          reuse.hashed_at_ns > kTimeStep && found->second.mtime_ns < reuse.hashed_at_ns - kTimeStep;
 }
 
-// The same cut: borders follow from the header, which did not change.
+// The same format and size of the header. That its bytes are those of before, the file's time says,
+// as for the rest of the file.
 bool fits(const FileEntry& entry, const ArtifactPlan& plan, std::size_t index) {
   const PlannedFile& planned = plan.planned[index];
   const bool same_cut = entry.cut ? planned.cut == entry.cut->format &&

@@ -11,7 +11,7 @@ import unittest
 import zipfile
 
 import harness
-from harness import TROUBLE
+from harness import NO, TROUBLE
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from reference import gguf as reference  # noqa: E402
@@ -244,6 +244,19 @@ class GgufTensors(Case):
     def test_a_malformed_file_is_refused(self):
         self.write("m.gguf", gguf_file({"b": b"abc"})[:-1])
         self.assertEqual(self.error("hash", "m.gguf"), "malformed-gguf")
+
+    def test_padding_that_holds_data_is_a_difference(self):
+        self.key("k")
+        content = bytearray(gguf_file({"b": b"abc", "a": bytes(100)}))
+        self.write("m/m.gguf", bytes(content))
+        self.assay("manifest", "create", "m", "--name", "acme/demo", "--key", "k.pem", "--out", "m.json")
+        first = min(reference.read_header(io.BytesIO(content), len(content))["tensors"],
+                    key=lambda tensor: tensor["offset"])  # fmt: skip
+        content[first["offset"] + first["size"]] = 1
+        self.write("m/m.gguf", bytes(content))
+        got = self.assay("manifest", "verify", "m.json", "m", "--key", "k.pem.pub", "-o", "json", code=NO).json()
+        self.assertIn("padding: ", got["differences"][0]["detail"])
+        self.assertEqual(self.error("hash", "m"), "malformed-gguf")
 
     @unittest.skipUnless(gguf, "gguf of PyPI, or numpy, is not installed")
     def test_files_of_the_gguf_package(self):

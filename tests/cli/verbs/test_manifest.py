@@ -407,6 +407,12 @@ class Reuse(harness.TestCase):
         # The manifest itself says nothing of times.
         self.assertNotIn("mtime", (self.dir / "new.json").read_text())
 
+    def test_times_before_all_times_are_not_believed(self):
+        times = json.loads((self.dir / "old.json.times").read_text())
+        times["hashed_at_ns"] = str(-(2**63)) if isinstance(times["hashed_at_ns"], str) else -(2**63)
+        self.write_json("old.json.times", times)
+        self.assertEqual(self.reuse().get("reused", []), [])
+
     def test_a_chain_of_reuse(self):
         self.reuse("one.json")
         got = self.create("two.json", "--reuse", "one.json", "--trust-mtime")
