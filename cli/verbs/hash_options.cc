@@ -16,12 +16,13 @@ void add_hash_options(const Command& verb, HashFlags& flags) {
   verb.choice("--hash", flags.hash, {"sha256", "sha384"}, "hash algorithm (default sha256)");
   verb.option("--chunk-size", flags.chunk_size, "BYTES",
               "a power of two from 4096 to 1048576 (default 16384)");
-  verb.choice("--objects", flags.objects, {"files", "tensors", "both"},
-              "what the result lists: files, the tensors in safetensors files, or both (default "
-              "both); costs the same");
+  verb.choice(
+      "--objects", flags.objects, {"files", "tensors", "both"},
+      "what the result lists: files, the tensors in safetensors and GGUF files, or both (default "
+      "both); costs the same");
   verb.option("--whole", flags.whole, "FILE",
-              "hash this file of the model as one, though its name ends in .safetensors; may be "
-              "given again");
+              "hash this file of the model as one, though its name ends in .safetensors or .gguf; "
+              "may be given again");
   verb.option("--ignore", flags.ignore, "PATTERN",
               "leave out what matches: '*.tmp' at any depth, '/cache' at the top. The root binds "
               "the patterns; may be given again");

@@ -281,12 +281,12 @@ Json signature_hints(const std::optional<attestation::Envelope>& envelope) {
   return list;
 }
 
-// Files that may be pickles; only their names are here.
-std::vector<std::string> pickles_by_name(const std::vector<Entry>& entries) {
+// Files that may be pickles, by what is signed of them.
+std::vector<std::string> pickles_by_entry(const std::vector<Entry>& entries) {
   std::vector<std::string> pickles;
   for (const Entry& entry : entries) {
     const auto* stored = std::get_if<FileEntry>(&entry);
-    if (stored != nullptr && format_of(stored->path) == ModelFormat::kExecutable) {
+    if (stored != nullptr && format_of(*stored) == ModelFormat::kExecutable) {
       pickles.push_back(stored->path);
     }
   }
@@ -311,7 +311,7 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
     const auto* stored = std::get_if<FileEntry>(&entry);
     bytes += stored != nullptr ? stored->size : 0;
   }
-  const std::vector<std::string> pickles = pickles_by_name(entries);
+  const std::vector<std::string> pickles = pickles_by_entry(entries);
   if (context.json()) {
     Json json = {{"id", document.payload.id().text()},
                  {"artifact", artifact.text()},
@@ -332,7 +332,7 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
   table.row({"objects",
              count_entries(entries) + ", files of " + human_bytes(static_cast<double>(bytes))});
   if (!pickles.empty()) {
-    table.row({"executable-format", few_names(pickles) + ": pickles, by their names"});
+    table.row({"executable-format", few_names(pickles) + ": may be pickles, by their names"});
   }
   for (const std::string& location : manifest.locations) {
     table.row({"location", location});

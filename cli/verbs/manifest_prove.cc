@@ -205,8 +205,8 @@ void add_manifest_prove(const Command& group, Context& context) {
   verb.optional_argument("OBJECT", options->object,
                          "a file's path, a tensor's name, or FILE#TENSOR");
   verb.option("--chunk", options->chunk, "N",
-              "prove chunk N of the object, counted from 0; a safetensors file has the chunks of "
-              "its header, and its tensors have the others");
+              "prove chunk N of the object, counted from 0; a safetensors or GGUF file has the "
+              "chunks of its header, and its tensors have the others");
   verb.option("--model", options->model, "PATH", "the model on disk, which holds the chunk");
   add_device_options(verb, options->device);
   add_fallback_option(verb, options->device);

@@ -92,12 +92,10 @@ ModelFormat format_of(std::string_view path) {
   return ModelFormat::kOther;
 }
 
-namespace {
-
 // A signed cut says what the file is. A name alone that ends in .safetensors or .gguf says nothing:
 // its maker had the file hashed whole, whatever is in it, and loaders fall back to pickles.
-ModelFormat format_of_entry(const FileEntry& file) {
-  const ModelFormat by_name = format_of(file.path);
+ModelFormat format_of(const FileEntry& file) {
+  const ModelFormat by_name = format_of(std::string_view(file.path));
   if (by_name == ModelFormat::kExecutable) {
     return by_name;
   }
@@ -109,13 +107,11 @@ ModelFormat format_of_entry(const FileEntry& file) {
              : by_name;
 }
 
-}  // namespace
-
 std::optional<std::vector<ModelFormat>> formats_of(const std::vector<Entry>& entries) {
   std::set<ModelFormat> formats;
   for (const Entry& entry : entries) {
     if (const auto* file = std::get_if<FileEntry>(&entry)) {
-      formats.insert(format_of_entry(*file));
+      formats.insert(format_of(*file));
     }
   }
   return formats.empty() ? std::nullopt

@@ -29,9 +29,12 @@ enum class ModelFormat : std::uint8_t {
 // a pickle by its name is kExecutable.
 [[nodiscard]] ModelFormat format_of(std::string_view path);
 
-// Returns the formats of an artifact's files, sorted, each once. A file is kSafetensors or kGguf
-// when its entry has such a cut, and kExecutable when only its name says so. Returns nullopt when
-// the entries are of tensors alone: they do not say which other files there are.
+// Returns the format of a file of an artifact: kSafetensors or kGguf when its entry has such a cut,
+// and kExecutable when only its name says so.
+[[nodiscard]] ModelFormat format_of(const FileEntry& file);
+
+// Returns the formats of an artifact's files, sorted, each once. Returns nullopt when the entries
+// are of tensors alone: they do not say which other files there are.
 [[nodiscard]] std::optional<std::vector<ModelFormat>> formats_of(const std::vector<Entry>& entries);
 
 }  // namespace assay
