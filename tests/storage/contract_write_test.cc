@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <set>
@@ -273,8 +274,10 @@ TEST_P(StoreContract, Write_OneGroup_RefusedWriteDoesNotHarmOthers) {
   std::array<test::Asleep, 8> queued;
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
+  std::latch held(1);
   std::thread holder([&] {
     write([&](Transaction& transaction) -> Status {
+      held.count_down();
       for (const test::Asleep& one : queued) {
         one.await();
       }
@@ -282,6 +285,7 @@ TEST_P(StoreContract, Write_OneGroup_RefusedWriteDoesNotHarmOthers) {
       return {};
     });
   });
+  held.wait();
   for (std::size_t t = 0; t < queued.size(); ++t) {
     threads.emplace_back([&, t] {
       queued[t].about_to_wait();
