@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -45,6 +46,39 @@ struct CreateOptions {
   // A manifest that was made by reuse can be reused again.
   [[nodiscard]] bool records() const { return record_mtime || (!reuse.empty() && to_file()); }
 };
+
+// Whether a file was written by this verb, or holds a signed document.
+bool is_document(const std::string& path) {
+  std::string start(kOutlineMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == kOutlineMagic || load_document(path).has_value();
+}
+
+// Whether `output` lies in the model at `path`, or is the model.
+Result<bool> is_in_model(const std::string& output, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    return std::filesystem::equivalent(output, path, ignored);
+  }
+  ASSAY_ASSIGN(const auto pattern, gpu_hash::output_pattern(path, output));
+  return pattern.has_value();
+}
+
+// A file of the model is never written over.
+Status keep_model_file(const std::string& output, const std::string& path) {
+  std::error_code ignored;
+  if (output.empty() || output == "-" || !std::filesystem::exists(output, ignored)) {
+    return {};
+  }
+  ASSAY_ASSIGN(const bool inside, is_in_model(output, path));
+  if (inside && !is_document(output)) {
+    return fail(ErrorCode::kUsage,
+                "This would write over a file of the model; choose another name, or delete it",
+                output);
+  }
+  return {};
+}
 
 // A manifest or outline that is written into the model it describes is no part of it, and the
 // manifest says so. Policies accept that of the usual names without being told.
@@ -179,6 +213,8 @@ void tell_created(const Context& context, const CreateOptions& options,
 Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(check_model_name(options.name));
   ASSAY_TRY(check_reuse(options));
+  ASSAY_TRY(keep_model_file(options.out, options.hash.path));
+  ASSAY_TRY(keep_model_file(options.outline, options.hash.path));
   if (options.records()) {
     ASSAY_TRY(leave_out(context, times_file(options.out), options.hash.path, options.hash.ignore));
   }

@@ -11,14 +11,20 @@ namespace assay::cli {
 
 namespace {
 
+bool is_named(const PartFlags& flags, const Entry& entry) {
+  const auto* tensor = std::get_if<TensorEntry>(&entry);
+  if (flags.tensor.empty() || tensor == nullptr) {
+    return flags.tensor.empty() && tensor == nullptr && label_of(entry) == flags.file;
+  }
+  return flags.file.empty() ? label_of(entry) == flags.tensor || tensor->name == flags.tensor
+                            : tensor->file == flags.file && tensor->name == flags.tensor;
+}
+
 // Entries that `flags` may mean; a tensor without its file may be in several.
 std::vector<std::size_t> entries_named(const PartFlags& flags, const Artifact& artifact) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
-    const Entry& entry = artifact.entries[i];
-    const auto* tensor = std::get_if<TensorEntry>(&entry);
-    if (tensor == nullptr ? label_of(entry) == flags.file
-                          : label_of(entry) == flags.tensor || tensor->name == flags.tensor) {
+    if (is_named(flags, artifact.entries[i])) {
       found.push_back(i);
     }
   }
@@ -43,7 +49,8 @@ Result<ByteRange> parse_range(const std::string& text) {
 }  // namespace
 
 void add_part_options(const Command& verb, PartFlags& flags) {
-  verb.option("--file", flags.file, "PATH", "check this file alone");
+  verb.option("--file", flags.file, "PATH",
+              "check this file alone; with --tensor: the file that holds it");
   verb.option("--tensor", flags.tensor, "NAME", "check this tensor alone; NAME or FILE#NAME");
   verb.option(
       "--range", flags.range, "BEGIN-END",
@@ -52,18 +59,18 @@ void add_part_options(const Command& verb, PartFlags& flags) {
 }
 
 Result<gpu_hash::PartOptions> part_options(const PartFlags& flags, const Artifact& artifact) {
-  if (flags.file.empty() == flags.tensor.empty()) {
-    return fail(ErrorCode::kUsage, "Give one of --file and --tensor");
+  if (flags.file.empty() && flags.tensor.empty()) {
+    return fail(ErrorCode::kUsage, "Give --file, --tensor or both");
   }
-  const std::string& name = flags.file.empty() ? flags.tensor : flags.file;
+  const std::string& name = flags.tensor.empty() ? flags.file : flags.tensor;
   const std::vector<std::size_t> found = entries_named(flags, artifact);
   if (found.empty()) {
     return fail(ErrorCode::kNotFound,
                 "The manifest has no such entry; 'assay manifest show --list' has them", name);
   }
   if (found.size() > 1) {
-    return fail(ErrorCode::kUsage, "Several files hold a tensor of this name; write FILE#NAME",
-                name);
+    return fail(ErrorCode::kUsage,
+                "Several tensors are written like this; name the file, too, with --file", name);
   }
   gpu_hash::PartOptions options;
   options.entry = found.front();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay manifest verify: files on disk against a signed manifest.
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -103,7 +104,20 @@ Json result_json(const TrustedManifest& trusted) {
           {"signers", signers_json(trusted.signers)}};
 }
 
-Exit report(const Context& context, const TrustedManifest& trusted,
+// A model of one file may have any name on disk. Users see which one is signed.
+void tell_name(const Context& context, const std::filesystem::path& path,
+               const std::vector<Entry>& entries) {
+  std::error_code ignored;
+  if (entries.empty() || std::filesystem::is_directory(path, ignored)) {
+    return;
+  }
+  const std::filesystem::path as_signed = file_of(entries.front());
+  if (path.filename() != as_signed.filename()) {
+    message(context, "the file is signed under another name: " + as_signed.string());
+  }
+}
+
+Exit report(const Context& context, const TrustedManifest& trusted, const std::string& path,
             const gpu_hash::Verified& verified, const std::optional<Fallback>& fallback) {
   const bool same = verified.differences.empty();
   if (context.json()) {
@@ -137,6 +151,7 @@ Exit report(const Context& context, const TrustedManifest& trusted,
     return Exit::kNo;
   }
   print_line("verified " + trusted.manifest.name + " " + trusted.artifact.text());
+  tell_name(context, path, trusted.manifest.artifact.entries);
   for (const auto& signer : trusted.signers) {
     print_line(
         "signed by " + signer.key.identity +
@@ -273,7 +288,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   if (!status) {
     return answer_or_error(context, *trusted, status.error());
   }
-  return report(context, *trusted, *verified, fallback);
+  return report(context, *trusted, options.path, *verified, fallback);
 }
 
 }  // namespace

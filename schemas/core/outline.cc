@@ -11,7 +11,6 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kMagic = "assay-outline-v1";
 constexpr std::size_t kFixedHeader = 40;  // bytes before the artifact root
 
 // ceil(size / span); sizes below 2^53 and spans up to 2^40 cannot overflow.
@@ -40,7 +39,7 @@ std::uint64_t get(ByteView bytes) {
 // Section 7.1 up to the artifact root; returns the span.
 Result<std::uint64_t> read_header(ByteView blob, const Artifact& artifact) {
   const TreeParameters& parameters = artifact.parameters;
-  if (as_text(blob.first(kMagic.size())) != kMagic) {
+  if (as_text(blob.first(kOutlineMagic.size())) != kOutlineMagic) {
     return malformed("the outline does not start with assay-outline-v1");
   }
   if (get(blob.subspan(16, 4)) != static_cast<std::uint64_t>(parameters.hash) ||
@@ -100,7 +99,7 @@ std::uint64_t encoded_outline_size(const Artifact& artifact, std::uint64_t span)
 Result<Bytes> encode_outline(const Outline& outline, const Artifact& artifact) {
   ASSAY_TRY(check(outline, artifact));
   ASSAY_ASSIGN(const ArtifactId id, artifact_id(artifact));
-  Bytes blob = to_bytes(kMagic);
+  Bytes blob = to_bytes(kOutlineMagic);
   blob.reserve(encoded_outline_size(artifact, outline.span));
   put(blob, static_cast<std::uint64_t>(artifact.parameters.hash), 4);
   put(blob, artifact.parameters.chunk_size, 4);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/artifact.h"
@@ -15,6 +16,7 @@
 
 namespace assay {
 
+inline constexpr std::string_view kOutlineMagic = "assay-outline-v1";         // how each one begins
 inline constexpr std::uint64_t kDefaultOutlineSpan = std::uint64_t{1} << 20;  // bytes
 inline constexpr std::uint64_t kMaxOutlineSpan = std::uint64_t{1} << 40;      // bytes
 

@@ -333,8 +333,9 @@ class Parts(ManifestCase):
         self.assertEqual(got["bytes"], 16385)
 
     def test_a_tensor_alone(self):
-        for name in ("layer.0.weight", "model.safetensors#layer.0.weight"):
-            got = self.verify("--tensor", name)
+        for name in (("layer.0.weight",), ("model.safetensors#layer.0.weight",),
+                     ("layer.0.weight", "--file", "model.safetensors")):  # fmt: skip
+            got = self.verify("--tensor", *name)
             self.assertEqual((got["bytes"], got["part"]["entry"]["name"]), (16000, "layer.0.weight"))
         self.flip("config.json", 0)
         self.flip("model.safetensors", -1)  # in the tensor that is stored last
@@ -354,7 +355,7 @@ class Parts(ManifestCase):
         for wrong, error in (
             (("--file", "nosuch"), "not-found"),
             (("--tensor", "config.json"), "not-found"),
-            (("--file", "data/longer.bin", "--tensor", "none"), "usage"),
+            (("--file", "data/longer.bin", "--tensor", "layer.0.weight"), "not-found"),
             (("--range", "0-1"), "usage"),
             (("--file", "data/longer.bin", "--range", "1"), "usage"),
             (("--file", "data/longer.bin", "--range", "2-2"), "usage"),

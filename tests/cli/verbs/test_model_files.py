@@ -93,6 +93,33 @@ class DownloadTools(Case):
         self.assertEqual(self.error("hash", "m", "--ignore-preset", "nothing"), "usage")
 
 
+class Outputs(Case):
+    def setUp(self):
+        super().setUp()
+        self.model()
+        self.key("publisher")
+
+    def test_a_file_of_the_model_is_never_written_over(self):
+        before = (self.dir / "model/config.json").read_bytes()
+        for where, model in (("model/config.json", "model"), ("model/data/longer.bin", "model"),
+                             ("model/config.json", "model/config.json")):  # fmt: skip
+            for flag in ("--out", "--outline"):
+                refused = self.assay("manifest", "create", model, "--name", "acme/demo", flag, where,
+                                     code=TROUBLE)  # fmt: skip
+                self.assertIn("usage: This would write over a file of the model", refused.err)
+        self.assertEqual((self.dir / "model/config.json").read_bytes(), before)
+        for _ in range(2):  # what an earlier call wrote is no file of the model
+            self.assay("manifest", "create", "model", "--name", "acme/demo", "--outline", "model/o",
+                       "--out", "model/m.json")  # fmt: skip
+
+    def test_one_file_may_have_another_name_and_users_see_which_is_signed(self):
+        self.assay("manifest", "create", "model/config.json", "--name", "acme/demo", "--key",
+                   "publisher.pem", "--out", "one.json")  # fmt: skip
+        self.write("copy.bin", (self.dir / "model/config.json").read_text())
+        seen = self.assay("manifest", "verify", "one.json", "copy.bin", "--key", "publisher.pem.pub").err
+        self.assertIn("signed under another name: config.json", seen)
+
+
 class Links(Case):
     MODEL = "models--acme--tiny"
     SNAPSHOT = MODEL + "/snapshots/r1"
