@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
 
 namespace assay::storage {
@@ -49,12 +50,33 @@ Json list_of(const auto& map) {
   return list;
 }
 
-Result<Digest> digest_of(const Json& json) {
-  ASSAY_ASSIGN(const std::string text, canonical_json(json));
-  return sha256(as_bytes(text));
+Result<std::string> bounded(const Json& json) {
+  ASSAY_ASSIGN(std::string text, canonical_json(json));
+  return text.size() <= kMaxGovernanceBytes
+             ? Result<std::string>(std::move(text))
+             : fail(ErrorCode::kLimitExceeded, "trust and policies are limited to 64 MiB each");
+}
+
+// Calls `put` with each value of a list.
+template <typename T>
+Status each(const Json& json, const char* list, const auto& put) {
+  for (const Json& value : json.at(list)) {
+    ASSAY_ASSIGN(const T read, json::get<T>(value));
+    ASSAY_TRY(put(read));
+  }
+  return {};
+}
+
+// What a withdrawal by signers takes up of the document.
+std::size_t bytes_of(const Withdrawn& withdrawn) {
+  return withdrawn.by_operators ? 0 : to_json(withdrawn).dump().size();
 }
 
 }  // namespace
+
+GovernanceDigests digests_of(const GovernanceDocuments& documents) {
+  return {sha256(as_bytes(documents.trust)), sha256(as_bytes(documents.policies))};
+}
 
 bool is_governance(std::string_view record_type) {
   return std::find(kChained.begin(), kChained.end(), record_type) != kChained.end();
@@ -198,17 +220,28 @@ void Governance::revoke_node(const std::string& name, const Revocation& revocati
 }
 
 Status Governance::put_withdrawal(const Withdrawn& withdrawn) {
-  const auto [place, added] = withdrawn_.emplace(withdrawn.statement, withdrawn);
-  const Withdrawn& before = place->second;
-  // Of several signers each withdraws for himself; two operators do so for all.
-  const bool more = !before.by_operators &&
-                    (withdrawn.by_operators || (withdrawn.by.size() > before.by.size() &&
-                                                std::ranges::includes(withdrawn.by, before.by)));
-  if (!added && !more) {
-    return fail(ErrorCode::kConflict, "the statement is withdrawn already",
+  const auto known = withdrawn_.find(withdrawn.statement);
+  std::size_t bytes = withdrawn_bytes_;
+  if (known != withdrawn_.end()) {
+    const Withdrawn& before = known->second;
+    // Of several signers each withdraws for himself; two operators do so for all.
+    const bool more = !before.by_operators &&
+                      (withdrawn.by_operators || (withdrawn.by.size() > before.by.size() &&
+                                                  std::ranges::includes(withdrawn.by, before.by)));
+    if (!more) {
+      return fail(ErrorCode::kConflict, "the statement is withdrawn already",
+                  withdrawn.statement.text());
+    }
+    bytes -= bytes_of(before);
+  }
+  bytes += bytes_of(withdrawn);
+  if (!withdrawn.by_operators && bytes > kMaxGovernanceBytes / 2) {
+    return fail(ErrorCode::kLimitExceeded,
+                "no further withdrawals by signers are kept; operators can withdraw the statement",
                 withdrawn.statement.text());
   }
-  place->second = withdrawn;
+  withdrawn_bytes_ = bytes;
+  withdrawn_.insert_or_assign(withdrawn.statement, withdrawn);
   return {};
 }
 
@@ -289,36 +322,88 @@ std::optional<Withdrawn> Governance::withdrawal_of(const StatementId& statement)
 
 std::vector<Withdrawn> Governance::withdrawals() const { return values<Withdrawn>(withdrawn_); }
 
-Result<GovernanceDigests> Governance::digests() const {
+Result<GovernanceDocuments> Governance::documents() const {
   Json revoked = Json::array();
   for (const auto& [name, revocation] : revoked_nodes_) {
     revoked.push_back(
         {{"node", name}, {"at", to_rfc3339(revocation.at)}, {"reason", revocation.reason}});
   }
-  ASSAY_ASSIGN(Digest trust, digest_of({{"epochs", {epochs_.trust.trust, epochs_.trust.revocation}},
-                                        {"keys", list_of(keys_)},
-                                        {"principals", list_of(principals_)},
-                                        {"appraisals", list_of(appraisals_)},
-                                        {"reference_values", list_of(reference_tags_)},
-                                        {"registrations", list_of(registrations_)},
-                                        {"revoked_nodes", std::move(revoked)},
-                                        {"withdrawals", list_of(withdrawn_)}}));
   Json in_force = Json::array();
   for (const auto& [name, policy] : policies_) {
     in_force.push_back({{"id", policy.id.text()},
                         {"name", name},
                         {"version", policy.version},
-                        {"payload", sha256(policy.payload).text()}});
+                        {"payload", base64_encode(policy.payload)}});
   }
-  ASSAY_ASSIGN(Digest policies,
-               digest_of({{"epoch", epochs_.policy}, {"in_force", std::move(in_force)}}));
-  return GovernanceDigests{std::move(trust), std::move(policies)};
+  GovernanceDocuments documents;
+  ASSAY_ASSIGN(documents.trust,
+               bounded({{"epochs", {epochs_.trust.trust, epochs_.trust.revocation}},
+                        {"keys", list_of(keys_)},
+                        {"principals", list_of(principals_)},
+                        {"appraisals", list_of(appraisals_)},
+                        {"reference_values", list_of(reference_tags_)},
+                        {"registrations", list_of(registrations_)},
+                        {"revoked_nodes", std::move(revoked)},
+                        {"withdrawals", list_of(withdrawn_)}}));
+  ASSAY_ASSIGN(documents.policies,
+               bounded({{"epoch", epochs_.policy}, {"in_force", std::move(in_force)}}));
+  return documents;
 }
 
-bool Governance::empty() const {
-  return keys_.empty() && principals_.empty() && appraisals_.empty() && reference_tags_.empty() &&
-         registrations_.empty() && revoked_nodes_.empty() && withdrawn_.empty() &&
-         policies_.empty() && epochs_ == Epochs();
+Status Governance::read_trust(const Json& json) {
+  ASSAY_TRY(each<TrustedKey>(json, "keys", [this](const auto& key) { return put_key(key); }));
+  ASSAY_TRY(each<Principal>(json, "principals",
+                            [this](const auto& principal) { return put_principal(principal); }));
+  ASSAY_TRY(each<Appraisal>(json, "appraisals",
+                            [this](const auto& appraisal) { return put_appraisal(appraisal); }));
+  for (const Json& one : json.at("reference_values")) {
+    ASSAY_ASSIGN(const ReferenceTag tag, reference_tag_from_json(one));
+    ASSAY_TRY(put_reference_tag(tag));
+  }
+  ASSAY_TRY(each<Registration>(json, "registrations",
+                               [this](const auto& one) { return put_registration(one); }));
+  ASSAY_TRY(each<Withdrawn>(json, "withdrawals",
+                            [this](const auto& withdrawn) { return put_withdrawal(withdrawn); }));
+  for (const Json& node : json.at("revoked_nodes")) {
+    ASSAY_ASSIGN(const Timestamp at, parse_rfc3339(node.at("at").get<std::string>()));
+    revoke_node(node.at("node"), {at, node.at("reason")});
+  }
+  epochs_.trust = {json.at("epochs").at(0), json.at("epochs").at(1)};
+  return {};
+}
+
+Status Governance::read_policies(const Json& json) {
+  for (const Json& policy : json.at("in_force")) {
+    ASSAY_ASSIGN(StatementId id, StatementId::parse(policy.at("id").get<std::string>()));
+    ASSAY_ASSIGN(Bytes payload, base64_decode(policy.at("payload").get<std::string>()));
+    ASSAY_TRY(activate_policy(
+        {std::move(id), policy.at("name"), policy.at("version"), std::move(payload)}));
+  }
+  epochs_.policy = json.at("epoch");
+  return {};
+}
+
+Result<Governance> Governance::from_documents(const GovernanceDocuments& documents) {
+  const auto unreadable = [](std::string why) {
+    return fail(ErrorCode::kDataLoss, "the documents of trust and policy cannot be read",
+                std::move(why));
+  };
+  const JsonLimits limits{.max_bytes = kMaxGovernanceBytes};
+  const auto trust = parse_json(as_bytes(documents.trust), limits);
+  const auto policies = parse_json(as_bytes(documents.policies), limits);
+  if (!trust || !policies) {
+    return unreadable(!trust ? "trust" : "policies");
+  }
+  Governance state;
+  try {
+    Status read = state.read_trust(*trust);
+    if (read) {
+      read = state.read_policies(*policies);
+    }
+    return read ? Result<Governance>(std::move(state)) : unreadable(read.error().detail);
+  } catch (const Json::exception& exception) {
+    return unreadable(exception.what());
+  }
 }
 
 }  // namespace assay::storage

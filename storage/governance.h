@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Governance is the state that says what is trusted and in force: keys, principals, appraisals,
 // registrations (docs/glossary.md explains these words), revoked nodes, withdrawn statements, and
-// policies. Governance is verified when the store opens, and is then kept in memory. The rows in
-// the database only preserve it across a restart. Each change of governance is a record in the log,
-// and these records form a chain. Each record of the chain names the previous one, and the digests
-// of the state after the change (docs/adr/0011-the-store-believes-nothing-unchecked.md,
-// schemas/log.md).
+// policies. The state is two documents. Each change of it is a record in the log, and these records
+// form a chain: each names the previous one, and the digests of both documents after the change
+// (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md). A store reads the
+// documents once, when it opens, and keeps the state in memory.
 #pragma once
 
 #include <map>
@@ -35,13 +34,22 @@ struct Epochs {
   bool operator==(const Epochs&) const = default;
 };
 
-// Two SHA-256 digests: one over the canonical JSON of the trust state, one over the canonical JSON
-// of the policies in force.
+// The canonical JSON of the trust state, and of the policies in force (schemas/log.md section 2.3).
+struct GovernanceDocuments {
+  std::string trust;
+  std::string policies;
+};
+// Most bytes of each document. Withdrawals by signers may take up half of that: nobody but
+// operators can fill the rest, in which they revoke.
+inline constexpr std::size_t kMaxGovernanceBytes = std::size_t{64} << 20;
+
+// The SHA-256 digests of both documents.
 struct GovernanceDigests {
   Digest trust;
   Digest policies;
   bool operator==(const GovernanceDigests&) const = default;
 };
+[[nodiscard]] GovernanceDigests digests_of(const GovernanceDocuments& documents);
 
 // The newest record of the chain.
 struct ChainHead {
@@ -105,8 +113,11 @@ class Governance {
   [[nodiscard]] std::optional<Withdrawn> withdrawal_of(const StatementId& statement) const;
   [[nodiscard]] std::vector<Withdrawn> withdrawals() const;
 
-  [[nodiscard]] Result<GovernanceDigests> digests() const;
-  [[nodiscard]] bool empty() const;
+  // Errors: limit-exceeded when a document has more than kMaxGovernanceBytes.
+  [[nodiscard]] Result<GovernanceDocuments> documents() const;
+  // Returns the state that the documents say. The caller must compare their digests with those in
+  // the log. Errors: data-loss when a document cannot be read.
+  [[nodiscard]] static Result<Governance> from_documents(const GovernanceDocuments& documents);
 
   // Returns the newest record of the chain; nullopt while the log has no such record.
   [[nodiscard]] const std::optional<ChainHead>& head() const { return head_; }
@@ -114,6 +125,8 @@ class Governance {
 
  private:
   [[nodiscard]] Status compose(const std::string& appraisal);
+  [[nodiscard]] Status read_trust(const Json& json);
+  [[nodiscard]] Status read_policies(const Json& json);
 
   using CredentialKey = std::pair<CredentialKind, Digest>;
 
@@ -127,6 +140,7 @@ class Governance {
   std::map<std::string, Registration> registrations_;
   std::map<std::string, Revocation> revoked_nodes_;
   std::map<StatementId, Withdrawn> withdrawn_;
+  std::size_t withdrawn_bytes_ = 0;  // of those by signers, as JSON
   std::map<std::string, ActivePolicyRow> policies_;
   Epochs epochs_;
   std::optional<ChainHead> head_;

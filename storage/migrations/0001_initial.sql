@@ -189,73 +189,15 @@ CREATE TABLE statement_changes (
   tag BLOB NOT NULL
 ) STRICT;
 
--- --- trust
+-- --- trust and the policies in force: canonical JSON (storage/governance.h), of which the newest
+-- record of their chain has the digests
 
-CREATE TABLE keys (
-  id BLOB NOT NULL PRIMARY KEY,
-  algorithm TEXT NOT NULL,
-  public_key BLOB NOT NULL,
-  purpose TEXT NOT NULL,
-  identity TEXT NOT NULL,
-  not_before INTEGER NOT NULL,
-  not_after INTEGER NOT NULL,
-  revoked_at INTEGER,
-  revoked_reason TEXT,
-  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+CREATE TABLE governance (
+  part TEXT NOT NULL PRIMARY KEY CHECK (part IN ('trust', 'policies')),
+  document BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE key_roles (
-  key BLOB NOT NULL REFERENCES keys (id),
-  ordinal INTEGER NOT NULL,
-  stage TEXT NOT NULL,
-  predicate_type TEXT NOT NULL,
-  name_space TEXT NOT NULL,
-  PRIMARY KEY (key, ordinal)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE principals (
-  name TEXT NOT NULL PRIMARY KEY,
-  not_after INTEGER
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE principal_roles (
-  principal TEXT NOT NULL REFERENCES principals (name),
-  role TEXT NOT NULL,
-  PRIMARY KEY (principal, role)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE credentials (
-  kind INTEGER NOT NULL,
-  sha256 BLOB NOT NULL,
-  principal TEXT NOT NULL REFERENCES principals (name),
-  ordinal INTEGER NOT NULL,
-  PRIMARY KEY (kind, sha256)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX credentials_by_principal ON credentials (principal, ordinal);
-
-CREATE TABLE epochs (
-  only INTEGER PRIMARY KEY CHECK (only = 1),
-  trust INTEGER NOT NULL,
-  revocation INTEGER NOT NULL,
-  policy INTEGER NOT NULL
-) STRICT;
-INSERT INTO epochs VALUES (1, 0, 0, 0);
-
--- Statements that no longer count. Nothing undoes a withdrawal: a row changes only when others
--- withdraw the statement as well, and never after operators did (storage/governance.cc).
-CREATE TABLE withdrawals (
-  statement BLOB NOT NULL PRIMARY KEY,
-  body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- --- policies and decisions
-
-CREATE TABLE active_policies (
-  name TEXT NOT NULL PRIMARY KEY,
-  id BLOB NOT NULL,
-  version INTEGER NOT NULL,
-  payload BLOB NOT NULL
-) STRICT;
+-- --- decisions
 
 CREATE TABLE decisions (
   log_index INTEGER PRIMARY KEY REFERENCES log_records (idx),
@@ -309,11 +251,6 @@ CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
-CREATE TRIGGER withdrawals_keep_update BEFORE UPDATE ON withdrawals
-WHEN NEW.statement <> OLD.statement OR instr(OLD.body, '"by_operators":true')
-BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
-CREATE TRIGGER withdrawals_keep_delete BEFORE DELETE ON withdrawals
-BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
 CREATE TRIGGER signer_usage_only_rises BEFORE UPDATE ON signer_usage
   WHEN NEW.statements < OLD.statements OR NEW.manifests < OLD.manifests OR NEW.bytes < OLD.bytes
   BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;

@@ -20,13 +20,6 @@ CREATE INDEX challenges_by_expiry ON challenges (expires_at);
 
 -- --- nodes
 
--- `body` is a registration as signed.
-CREATE TABLE registrations (
-  id TEXT NOT NULL PRIMARY KEY,
-  node TEXT NOT NULL UNIQUE,
-  body TEXT NOT NULL
-) STRICT;
-
 CREATE TABLE nodes (
   name TEXT NOT NULL PRIMARY KEY,
   principal TEXT NOT NULL,
@@ -65,7 +58,6 @@ CREATE TABLE nodes (
 CREATE INDEX nodes_by_platform ON nodes (platform, expires_at)
   WHERE revoked_at IS NULL AND ended_at IS NULL;
 
-CREATE INDEX nodes_revoked ON nodes (name) WHERE revoked_at IS NOT NULL;
 
 -- Every key that a node ever had. A key never moves to another node, not even when it is no longer
 -- used.
@@ -175,20 +167,6 @@ CREATE TABLE claims (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX claims_by_age ON claims (seen_at);
 
-CREATE TABLE appraisals (
-  name TEXT NOT NULL PRIMARY KEY,
-  body TEXT NOT NULL
-) STRICT;
-
--- What was imported beside the reference values of an appraisal; removed tags stay, because their
--- versions do not come back.
-CREATE TABLE reference_values (
-  appraisal TEXT NOT NULL,
-  tag_id TEXT NOT NULL,
-  body TEXT NOT NULL,
-  PRIMARY KEY (appraisal, tag_id)
-) STRICT, WITHOUT ROWID;
-
 -- `collateral`: the newest that was seen with this value.
 CREATE TABLE high_waters (
   name TEXT NOT NULL PRIMARY KEY,
@@ -250,8 +228,6 @@ CREATE TRIGGER jobs_keep_delete BEFORE DELETE ON jobs
 BEGIN SELECT RAISE(ABORT, 'jobs are kept'); END;
 CREATE TRIGGER outlines_keep_update BEFORE UPDATE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
-CREATE TRIGGER reference_values_keep_delete BEFORE DELETE ON reference_values
-BEGIN SELECT RAISE(ABORT, 'tags are kept'); END;
 CREATE TRIGGER outlines_keep_delete BEFORE DELETE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
 CREATE TRIGGER high_waters_never_fall BEFORE UPDATE ON high_waters WHEN NEW.value < OLD.value

@@ -193,30 +193,4 @@ Status replace_decision(Connection& connection, const DecisionRow& row) {
   return write_decision(connection, row, before);
 }
 
-Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection) {
-  std::vector<ActivePolicyRow> policies;
-  Query query = connection.query(Sql::kPolicyList);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return policies;
-    }
-    ASSAY_ASSIGN(Digest id, query.digest(0));
-    policies.push_back({StatementId(std::move(id)), query.text(1), query.count(2), query.bytes(3)});
-  }
-}
-
-Status activate_policy(Connection& connection, const ActivePolicyRow& policy) {
-  return connection.query(Sql::kPolicyPut)
-      .bind(policy.name)
-      .bind(policy.id)
-      .bind(policy.version)
-      .bind_borrowed(policy.payload)
-      .run();
-}
-
-Status deactivate_policy(Connection& connection, const std::string& name) {
-  return connection.query(Sql::kPolicyDelete).bind(name).run();
-}
-
 }  // namespace assay::storage::sqlite

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of decisions, and of the policy versions in force. Snapshot and Transaction
-// (storage/store.h) describe the functions.
+// The table of decisions. Snapshot and Transaction (storage/store.h) describe the functions.
 #pragma once
 
 #include <string>
@@ -20,9 +19,5 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status replace_decision(Connection& connection, const DecisionRow& row);
 // Stores a new decision. `size` is the size of the log.
 [[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);
-
-[[nodiscard]] Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection);
-[[nodiscard]] Status activate_policy(Connection& connection, const ActivePolicyRow& policy);
-[[nodiscard]] Status deactivate_policy(Connection& connection, const std::string& name);
 
 }  // namespace assay::storage::sqlite

@@ -168,8 +168,9 @@ Result<std::vector<LeafIndex>> all_about(Connection& connection, const Topic& to
 // Goes through all statements, and looks at each topic at the first statement about it.
 class StatementWalk {
  public:
-  StatementWalk(Connection& connection, const Progress& progress, const Tell& tell)
-      : connection_(connection), progress_(progress), tell_(tell) {}
+  StatementWalk(Connection& connection, const Governance& governance, const Progress& progress,
+                const Tell& tell)
+      : connection_(connection), governance_(governance), progress_(progress), tell_(tell) {}
 
   Status run() {
     for (LeafIndex from = 0;;) {
@@ -212,9 +213,10 @@ class StatementWalk {
 
   Status about(const Topic& topic) {
     ASSAY_ASSIGN(const auto indexes, all_about(connection_, topic));
-    const auto rows = compare_usage(connection_, topic, indexes, [&](const std::string& row) {
-      tell_("signer_usage " + row, "it is not what the statements say");
-    });
+    const auto rows =
+        compare_usage(connection_, governance_, topic, indexes, [&](const std::string& row) {
+          tell_("signer_usage " + row, "it is not what the statements say");
+        });
     if (!rows && !is_damage(rows.error())) {
       return std::unexpected(rows.error());
     }
@@ -250,6 +252,7 @@ class StatementWalk {
   }
 
   Connection& connection_;
+  const Governance& governance_;
   const Progress& progress_;
   const Tell& tell_;
   std::uint64_t statements_ = 0;
@@ -296,12 +299,13 @@ Status check_counters(Connection& connection, const Tell& tell) {
   return {};
 }
 
-Status compare_derived(Connection& connection, const Progress& progress, const Tell& tell) {
+Status compare_derived(Connection& connection, const Governance& governance,
+                       const Progress& progress, const Tell& tell) {
   for (const Ordered& ordered : kOrdered) {
     ASSAY_TRY(compare_order(connection, ordered, tell));
   }
   ASSAY_TRY(compare_lists(connection, tell));
-  return StatementWalk(connection, progress, tell).run();
+  return StatementWalk(connection, governance, progress, tell).run();
 }
 
 Status DerivedRemaker::before() {
@@ -328,7 +332,7 @@ Status DerivedRemaker::drop_lists() {
 Status DerivedRemaker::after() {
   ASSAY_TRY(remake_orders());
   ASSAY_TRY(remake_versions());
-  ASSAY_ASSIGN(const std::uint64_t counts, recount_usage(connection_));
+  ASSAY_ASSIGN(const std::uint64_t counts, recount_usage(connection_, governance_));
   if (counts > 0) {
     repaired_.made["signer_usage"] = counts;
   }

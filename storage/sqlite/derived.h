@@ -28,8 +28,8 @@ using Tell = std::function<void(std::string id, std::string detail)>;
 // Finds rows of counters that do not fit their seals.
 [[nodiscard]] Status check_counters(Connection& connection, const Tell& tell);
 // Compares all the rest. Errors: only those of a database that cannot be read.
-[[nodiscard]] Status compare_derived(Connection& connection, const Progress& progress,
-                                     const Tell& tell);
+[[nodiscard]] Status compare_derived(Connection& connection, const Governance& governance,
+                                     const Progress& progress, const Tell& tell);
 
 // Makes all the rest again. The caller must be inside the transaction of a repair, which has
 // dropped the triggers of the tables, and must call before() before the first and after() after the
@@ -37,8 +37,8 @@ using Tell = std::function<void(std::string id, std::string detail)>;
 class DerivedRemaker {
  public:
   // Adds the numbers of rows to `repaired`.
-  DerivedRemaker(Connection& connection, Repaired& repaired)
-      : connection_(connection), repaired_(repaired) {}
+  DerivedRemaker(Connection& connection, const Governance& governance, Repaired& repaired)
+      : connection_(connection), governance_(governance), repaired_(repaired) {}
   [[nodiscard]] Status before();
   [[nodiscard]] Status after();
 
@@ -48,6 +48,7 @@ class DerivedRemaker {
   [[nodiscard]] Status remake_versions();
 
   Connection& connection_;
+  const Governance& governance_;
   Repaired& repaired_;
   VersionsFound versions_;
 };

@@ -16,31 +16,6 @@ constexpr std::size_t kReportDataBytes = 64;
 constexpr std::size_t kMaxLimit = 1000;
 constexpr std::string_view kStatementPrefix = "statement:";
 
-// The columns by which a row is found; a change or a removal would miss it under others.
-std::unexpected<Error> misnamed(const char* table, const std::string& name) {
-  return fail(ErrorCode::kDataLoss,
-              "the columns of a row of trust are not those of its body; see docs/recovery.md",
-              std::string(table) + " " + name);
-}
-
-Result<Appraisal> appraisal_from(const Query& query) {
-  ASSAY_ASSIGN(const Json body, json_column(query, 0));
-  auto appraisal = appraisal_from_json(body);
-  if (!appraisal) {
-    return fail(ErrorCode::kDataLoss, "a stored appraisal cannot be read");
-  }
-  return appraisal;
-}
-
-Result<Registration> registration_from(const Query& query) {
-  ASSAY_ASSIGN(const Json body, json_column(query, 0));
-  auto registration = registration_from_json(body);
-  if (!registration) {
-    return fail(ErrorCode::kDataLoss, "a stored registration cannot be read");
-  }
-  return registration;
-}
-
 Result<std::optional<MeasuredBoot>> boot_from(const Query& query) {
   if (query.is_null(17)) {
     return std::nullopt;
@@ -119,13 +94,13 @@ Status raise_subjects(Connection& connection, const std::string& subject) {
   return note_change(connection, statement);
 }
 
+}  // namespace
+
 Status raise_generation(Connection& connection) {
   ASSAY_TRY(generation(connection));
   ASSAY_TRY(connection.query(Sql::kGenerationRaise).run());
   return seal_generation(connection);
 }
-
-}  // namespace
 
 Status seal_generation(Connection& connection) {
   Query query = connection.query(Sql::kGenerationGet);
@@ -140,58 +115,6 @@ Result<std::uint64_t> generation(Connection& connection) {
   }
   ASSAY_TRY(check_seal(connection, Sealed::kGeneration, {}, query));
   return query.count(0);
-}
-
-Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
-  std::vector<Appraisal> appraisals;
-  Query query = connection.query(Sql::kAppraisalList);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return appraisals;
-    }
-    ASSAY_ASSIGN(Appraisal appraisal, appraisal_from(query));
-    if (query.text(1) != appraisal_name(appraisal.evidence_type, appraisal.stage)) {
-      return misnamed("appraisals", query.text(1));
-    }
-    appraisals.push_back(std::move(appraisal));
-  }
-}
-
-Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
-  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
-  ASSAY_TRY(connection.query(Sql::kAppraisalPut)
-                .bind(appraisal_name(appraisal.evidence_type, appraisal.stage))
-                .bind(body)
-                .run());
-  return raise_generation(connection);
-}
-
-Result<std::vector<ReferenceTag>> load_reference_tags(Connection& connection) {
-  std::vector<ReferenceTag> tags;
-  Query query = connection.query(Sql::kReferenceTagList);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return tags;
-    }
-    ASSAY_ASSIGN(const Json body, json_column(query, 0));
-    ASSAY_ASSIGN(ReferenceTag tag, reference_tag_from_json(body));
-    if (query.text(1) != tag.appraisal || query.text(2) != tag.tag_id) {
-      return misnamed("reference_values", query.text(2));
-    }
-    tags.push_back(std::move(tag));
-  }
-}
-
-Status put_reference_tag(Connection& connection, const ReferenceTag& tag) {
-  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(tag)));
-  ASSAY_TRY(connection.query(Sql::kReferenceTagPut)
-                .bind(tag.appraisal)
-                .bind(tag.tag_id)
-                .bind(body)
-                .run());
-  return raise_generation(connection);
 }
 
 Result<std::uint64_t> load_high_water(Connection& connection, const std::string& name) {
@@ -340,74 +263,6 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
 // Nothing that counts stands on it any more: no version rises.
 Status forget_evidence(Connection& connection, const std::string& subject) {
   return connection.query(Sql::kEvidenceForget).bind(subject).run();
-}
-
-Result<std::vector<Registration>> load_registrations(Connection& connection) {
-  std::vector<Registration> registrations;
-  Query query = connection.query(Sql::kRegistrationList);
-  while (true) {
-    ASSAY_ASSIGN(const bool found, query.next());
-    if (!found) {
-      return registrations;
-    }
-    ASSAY_ASSIGN(Registration registration, registration_from(query));
-    if (query.text(1) != registration.id || query.text(2) != registration.node) {
-      return misnamed("registrations", query.text(1));
-    }
-    registrations.push_back(std::move(registration));
-  }
-}
-
-Status put_registration(Connection& connection, const Registration& registration) {
-  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(registration)));
-  return connection.query(Sql::kRegistrationPut)
-      .bind(registration.id)
-      .bind(registration.node)
-      .bind(body)
-      .run();
-}
-
-namespace {
-
-// Rows whose body cannot be read stay: nothing says what was in them.
-template <typename Row, typename Read, typename Load, typename Put>
-Status rename_rows(Connection& connection, const char* table, const Load& load, const Read& read,
-                   const Put& put, std::map<std::string, std::uint64_t>& made) {
-  if (load(connection)) {
-    return {};
-  }
-  const std::string name(table);
-  ASSAY_ASSIGN(const auto bodies, connection.texts(("SELECT body FROM " + name).c_str()));
-  std::vector<Row> rows;
-  for (const std::string& body : bodies) {
-    const auto json = parse_json(as_bytes(body));
-    auto row = json ? read(*json) : std::unexpected(json.error());
-    if (!row) {
-      return {};
-    }
-    rows.push_back(*std::move(row));
-  }
-  ASSAY_TRY(connection.execute(("DELETE FROM " + name).c_str()));
-  for (const Row& row : rows) {
-    ASSAY_TRY(put(connection, row));
-  }
-  made[name] = rows.size();
-  return {};
-}
-
-}  // namespace
-
-Status remake_trust_columns(Connection& connection, std::map<std::string, std::uint64_t>& made) {
-  ASSAY_TRY(rename_rows<Appraisal>(connection, "appraisals", load_appraisals, appraisal_from_json,
-                                   put_appraisal, made));
-  ASSAY_TRY(rename_rows<ReferenceTag>(connection, "reference_values", load_reference_tags,
-                                      reference_tag_from_json, put_reference_tag, made));
-  return rename_rows<Registration>(connection, "registrations", load_registrations,
-                                   registration_from_json, put_registration, made);
-}
-
-Status remove_registration(Connection& connection, const std::string& id) {
-  return connection.query(Sql::kRegistrationDelete).bind(id).run();
 }
 
 }  // namespace assay::storage::sqlite

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of appraisals, high-water marks (the highest numbers of collateral seen), evidence, and
-// registrations (docs/glossary.md). NodeReads and NodeWrites (storage/node_store.h) describe the
-// functions.
+// Tables of evidence and of high-water marks: the highest numbers of collateral seen
+// (docs/glossary.md). NodeReads and NodeWrites (storage/node_store.h) describe the functions.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,11 +11,6 @@
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
-
-[[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
-[[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
-[[nodiscard]] Result<std::vector<ReferenceTag>> load_reference_tags(Connection& connection);
-[[nodiscard]] Status put_reference_tag(Connection& connection, const ReferenceTag& tag);
 
 [[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
                                                     const std::string& name);
@@ -35,6 +28,7 @@ namespace assay::storage::sqlite {
 // Returns a counter that rises whenever stored evidence becomes stale, because an appraisal was put
 // or a high-water mark was raised.
 [[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
+[[nodiscard]] Status raise_generation(Connection& connection);
 // Writes the seal of the row that holds this counter (seals.h). The caller must do so once, when
 // the table of the counter was just made.
 [[nodiscard]] Status seal_generation(Connection& connection);
@@ -48,16 +42,5 @@ namespace assay::storage::sqlite {
                                                                  Timestamp now, std::size_t limit);
 [[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);
 [[nodiscard]] Status forget_evidence(Connection& connection, const std::string& subject);
-
-[[nodiscard]] Result<std::vector<Registration>> load_registrations(Connection& connection);
-[[nodiscard]] Status put_registration(Connection& connection, const Registration& registration);
-[[nodiscard]] Status remove_registration(Connection& connection, const std::string& id);
-
-// Writes the columns by which rows of appraisals, reference values and registrations are found
-// again from their bodies, when one differs. A start holds the bodies against the chain of trust.
-// Adds the numbers of rows to `made`, by table. The caller must have dropped the triggers of the
-// tables.
-[[nodiscard]] Status remake_trust_columns(Connection& connection,
-                                          std::map<std::string, std::uint64_t>& made);
 
 }  // namespace assay::storage::sqlite

@@ -5,16 +5,15 @@
 #include <array>
 
 #include "schemas/core/merkle.h"
-#include "storage/sqlite/decision_tables.h"
-#include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/log_tables.h"
-#include "storage/sqlite/node_tables.h"
-#include "storage/sqlite/trust_tables.h"
 
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr std::size_t kKeptStates = 16;
+// Names of the documents in their table, and in the errors about them.
+constexpr std::string_view kTrust = "trust";
+constexpr std::string_view kPolicies = "policies";
 
 struct Link {
   Digest leaf;
@@ -41,6 +40,22 @@ Result<std::optional<LeafIndex>> newest_record(Connection& connection, TreeSize 
   return newest;
 }
 
+Result<std::optional<std::string>> load_part(Connection& connection, std::string_view part) {
+  Query query = connection.query(Sql::kGovernanceGet);
+  ASSAY_ASSIGN(const bool found, query.bind(part).next());
+  return found ? std::optional(std::string(as_text(query.view(0)))) : std::nullopt;
+}
+
+// Nullopt when neither is stored.
+Result<std::optional<GovernanceDocuments>> load_documents(Connection& connection) {
+  ASSAY_ASSIGN(auto trust, load_part(connection, kTrust));
+  ASSAY_ASSIGN(auto policies, load_part(connection, kPolicies));
+  if (!trust && !policies) {
+    return std::nullopt;
+  }
+  return GovernanceDocuments{std::move(trust).value_or(""), std::move(policies).value_or("")};
+}
+
 // The record, proven to be in the tree of `state`.
 Result<Link> load_link(Connection& connection, const LogState& state, LeafIndex index) {
   ASSAY_ASSIGN(const Bytes bytes, load_record(connection, index));
@@ -60,43 +75,22 @@ Result<Link> load_link(Connection& connection, const LogState& state, LeafIndex 
 
 }  // namespace
 
+Status store_governance(Connection& connection, const GovernanceDocuments& documents,
+                        const std::optional<ChainHead>& before) {
+  const GovernanceDigests digests = digests_of(documents);
+  const auto put = [&](std::string_view part, const std::string& document) {
+    return connection.query(Sql::kGovernancePut).bind(part).bind_borrowed(as_bytes(document)).run();
+  };
+  if (!before || before->state.trust != digests.trust) {
+    ASSAY_TRY(put(kTrust, documents.trust));
+  }
+  return !before || before->state.policies != digests.policies ? put(kPolicies, documents.policies)
+                                                               : Status();
+}
+
 Result<Governance> load_governance(Connection& connection) {
-  Governance rows;
-  ASSAY_ASSIGN(const auto keys, load_keys(connection));
-  for (const TrustedKey& key : keys) {
-    ASSAY_TRY(rows.put_key(key));
-  }
-  ASSAY_ASSIGN(const auto principals, load_principals(connection));
-  for (const Principal& principal : principals) {
-    ASSAY_TRY(rows.put_principal(principal));
-  }
-  ASSAY_ASSIGN(const auto appraisals, load_appraisals(connection));
-  for (const Appraisal& appraisal : appraisals) {
-    ASSAY_TRY(rows.put_appraisal(appraisal));
-  }
-  ASSAY_ASSIGN(const auto tags, load_reference_tags(connection));
-  for (const ReferenceTag& tag : tags) {
-    ASSAY_TRY(rows.put_reference_tag(tag));
-  }
-  ASSAY_ASSIGN(const auto registrations, load_registrations(connection));
-  for (const Registration& registration : registrations) {
-    ASSAY_TRY(rows.put_registration(registration));
-  }
-  ASSAY_ASSIGN(const auto revoked, load_revoked_nodes(connection));
-  for (const auto& [name, revocation] : revoked) {
-    rows.revoke_node(name, revocation);
-  }
-  ASSAY_ASSIGN(const auto withdrawals, load_withdrawals(connection));
-  for (const Withdrawn& withdrawn : withdrawals) {
-    ASSAY_TRY(rows.put_withdrawal(withdrawn));
-  }
-  ASSAY_ASSIGN(const auto policies, load_active_policies(connection));
-  for (const ActivePolicyRow& policy : policies) {
-    ASSAY_TRY(rows.activate_policy(policy));
-  }
-  ASSAY_ASSIGN(const Epochs epochs, load_epochs(connection));
-  ASSAY_TRY(rows.set_epochs(epochs));
-  return rows;
+  ASSAY_ASSIGN(const auto documents, load_documents(connection));
+  return documents ? Governance::from_documents(*documents) : Governance();
 }
 
 Result<std::optional<ChainHead>> follow_chain(Connection& connection, const LogState& state,
@@ -137,40 +131,41 @@ Result<std::optional<ChainHead>> follow_chain(Connection& connection, const LogS
   return std::optional(head);
 }
 
-Status check_governance(const Governance& rows, const std::optional<ChainHead>& head) {
-  constexpr const char* kWhat =
-      " differ from what the newest record of trust and policy in the log says: somebody or "
-      "something changed the database; see docs/recovery.md";
+Result<Governance> governance_at(Connection& connection, const std::optional<ChainHead>& head) {
+  ASSAY_ASSIGN(const auto documents, load_documents(connection));
   if (!head) {
-    return rows.empty() ? Status()
-                        : fail(ErrorCode::kDataLoss,
-                               "keys, principals or policies are stored that no record of the log "
-                               "put there; see docs/recovery.md");
+    return documents ? Result<Governance>(fail(
+                           ErrorCode::kDataLoss,
+                           "keys, principals or policies are stored that no record of the log put "
+                           "there; see docs/recovery.md"))
+                     : Governance();
   }
-  ASSAY_ASSIGN(const GovernanceDigests digests, rows.digests());
-  if (digests.trust != head->state.trust) {
+  const auto differ = [](const char* what, std::string_view where) {
     return fail(ErrorCode::kDataLoss,
-                std::string("the stored keys, principals, appraisals, reference values, "
-                            "registrations, revocations or withdrawals") +
-                    kWhat,
-                "trust");
+                std::string("the stored ") + what +
+                    " differ from what the newest record of trust and policy in the log says: "
+                    "somebody or something changed the database; see docs/recovery.md",
+                std::string(where));
+  };
+  const GovernanceDigests digests = digests_of(documents.value_or(GovernanceDocuments{}));
+  if (digests.trust != head->state.trust) {
+    return differ(
+        "keys, principals, appraisals, reference values, registrations, revocations or withdrawals",
+        kTrust);
   }
   if (digests.policies != head->state.policies) {
-    return fail(ErrorCode::kDataLoss, std::string("the stored policies in force") + kWhat,
-                "policies");
+    return differ("policies in force", kPolicies);
   }
-  return {};
+  ASSAY_ASSIGN(Governance state, Governance::from_documents(*documents));
+  state.set_head(*head);
+  return state;
 }
 
 Result<std::shared_ptr<const Governance>> verified_governance(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored) {
   ASSAY_ASSIGN(const auto head, follow_chain(connection, state, anchored));
-  ASSAY_ASSIGN(Governance rows, load_governance(connection));
-  ASSAY_TRY(check_governance(rows, head));
-  if (head) {
-    rows.set_head(*head);
-  }
-  return std::make_shared<const Governance>(std::move(rows));
+  ASSAY_ASSIGN(Governance governance, governance_at(connection, head));
+  return std::make_shared<const Governance>(std::move(governance));
 }
 
 GovernanceHistory::GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads governance (trust and the policies in force, storage/governance.h) from its rows, and
-// checks the rows against the chain of changes in the log (docs/adr/0011).
+// The documents of governance (trust and the policies in force, storage/governance.h), and the
+// chain of records in the log that names their digests (docs/adr/0011).
 #pragma once
 
 #include <memory>
@@ -14,8 +14,11 @@
 
 namespace assay::storage::sqlite {
 
-// Returns what the rows say. The caller must not trust the result before check_governance() accepts
-// it.
+// Stores the documents in place of those with the digests `before`, where they differ.
+[[nodiscard]] Status store_governance(Connection& connection, const GovernanceDocuments& documents,
+                                      const std::optional<ChainHead>& before);
+// Returns what is stored, whatever the log says of it; an empty state when nothing is. Errors:
+// data-loss when it cannot be read.
 [[nodiscard]] Result<Governance> load_governance(Connection& connection);
 
 // Follows the chain from its newest record in the log of `state` to its first, and returns the
@@ -26,11 +29,12 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::optional<ChainHead>> follow_chain(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 
-// Compares `rows` with the digests that `head` names. Errors: data-loss when they differ, or when
-// there are rows but no `head`.
-[[nodiscard]] Status check_governance(const Governance& rows, const std::optional<ChainHead>& head);
+// Compares the stored documents with the digests that `head` names, reads them, and returns the
+// state. Errors: data-loss when they differ, or when there are documents but no `head`.
+[[nodiscard]] Result<Governance> governance_at(Connection& connection,
+                                               const std::optional<ChainHead>& head);
 
-// Runs load_governance(), follow_chain() and check_governance(), and returns the verified state.
+// Runs follow_chain() and governance_at(), and returns the verified state.
 [[nodiscard]] Result<std::shared_ptr<const Governance>> verified_governance(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 

@@ -68,14 +68,11 @@ class Finder {
     if (!head) {
       return add("chain", head.error().where, head.error().detail);
     }
-    const auto rows = load_governance(connection_);
-    if (!rows) {
-      return add("trust", rows.error().where, rows.error().detail);
-    }
-    const Status checked = check_governance(*rows, *head);
+    const auto checked = governance_at(connection_, *head);
     if (!checked) {
-      add("trust", checked.error().where, checked.error().detail);
+      return add("trust", checked.error().where, checked.error().detail);
     }
+    governance_ = *checked;
   }
 
   Status seals() {
@@ -128,7 +125,9 @@ class Finder {
     }
   }
 
-  void derived() { add("derived", {}, compare_derived(connection_, progress_, tell("derived"))); }
+  void derived() {
+    add("derived", {}, compare_derived(connection_, governance_, progress_, tell("derived")));
+  }
 
   Status documents() {
     Bytes after;
@@ -316,6 +315,7 @@ class Finder {
   const LogState& state_;
   const Progress& progress_;
   std::uint64_t subjects_ = 0;  // of all records
+  Governance governance_;       // empty when it is damaged
   std::vector<Damage> findings_;
 };
 
@@ -338,13 +338,13 @@ class SqliteInspection final : public Inspection {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     ASSAY_ASSIGN(auto connection, pool_->take());
     const auto state = load_checkpoint(*connection);
-    auto rows = load_governance(*connection);
+    auto governance = load_governance(*connection);
     pool_->give_back(std::move(connection));
-    if (!state || !*state || !rows) {
+    if (!state || !*state || !governance) {
       return fail(ErrorCode::kDataLoss, "the database cannot be read");
     }
     const GovernanceHistory history((*state)->size,
-                                    std::make_shared<const Governance>(std::move(*rows)));
+                                    std::make_shared<const Governance>(std::move(*governance)));
     return SqliteSnapshot::open(pool_, history, **state, clock_.now());
   }
 

@@ -270,18 +270,6 @@ Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::strin
   return all_nodes(connection, query);
 }
 
-Result<std::map<std::string, Revocation>> load_revoked_nodes(Connection& connection) {
-  std::map<std::string, Revocation> revoked;
-  Query query = connection.query(Sql::kEnrolledRevoked);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return revoked;
-    }
-    revoked.emplace(query.text(0), Revocation{query.time(1), query.text(2)});
-  }
-}
-
 Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::string& platform,
                                            Timestamp now) {
   Query query = connection.query(Sql::kEnrolledOnPlatform);

@@ -23,7 +23,6 @@ namespace assay::storage::sqlite {
                                                       const std::string& after, std::size_t limit);
 // Errors: not-found when the nonce was never issued or is already deleted.
 [[nodiscard]] Result<ChallengeRow> load_challenge(Connection& connection, ByteView nonce);
-[[nodiscard]] Result<std::map<std::string, Revocation>> load_revoked_nodes(Connection& connection);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
                                                          const std::string& platform,
                                                          Timestamp now);

@@ -129,8 +129,7 @@ Status Remaker::drop_damaged() {
       repaired_.dropped[table_of(kind)] = dropped;
     }
   }
-  ASSAY_TRY(remake_generation(connection_, repaired_));
-  return remake_trust_columns(connection_, repaired_.made);
+  return remake_generation(connection_, repaired_);
 }
 
 Status Remaker::finish() {

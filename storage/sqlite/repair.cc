@@ -261,8 +261,8 @@ class Repairer {
       repaired_.made["sqlite_schema"] = differed;
     }
     ASSAY_TRY(connection_.execute("REINDEX"));
-    ASSAY_ASSIGN(revoked_, load_revoked_nodes(connection_));
-    DerivedRemaker derived(connection_, repaired_);
+    ASSAY_ASSIGN(governance_, load_governance(connection_));
+    DerivedRemaker derived(connection_, governance_, repaired_);
     ASSAY_TRY(derived.before());
     Remaker rows(connection_, repaired_);
     ASSAY_TRY(rows.drop_damaged());
@@ -353,10 +353,7 @@ class Repairer {
       return {};
     }
     ASSAY_ASSIGN(NodeRow made, rebuilders_.node(documents(), event));
-    // Held against the chain of trust when the service starts.
-    if (const auto revoked = revoked_.find(made.name); revoked != revoked_.end()) {
-      made.revoked = revoked->second;
-    }
+    made.revoked = governance_.revocation_of(made.name);
     if (nodes_.insert(made.name).second) {
       ++repaired_.made["nodes"];
     }
@@ -379,7 +376,7 @@ class Repairer {
     ASSAY_ASSIGN(const StatementRow made, rebuilders_.statement(documents(), event));
     ++repaired_.made["statements"];
     if (row) {  // a further envelope of a statement that is there
-      return add_envelope(connection_, id, envelope, made.signers);
+      return add_envelope(connection_, governance_, id, envelope, made.signers);
     }
     return replace_statement(connection_, made);
   }
@@ -401,10 +398,10 @@ class Repairer {
   Connection& connection_;
   const Rebuilders& rebuilders_;
   const TreeSize size_;
+  Governance governance_;  // a start holds it against the chain of trust
   Repaired repaired_;
-  Timestamp high_;                             // the greatest time of a record so far
-  std::set<std::string> nodes_;                // whose rows were made again
-  std::map<std::string, Revocation> revoked_;  // as the rows said before
+  Timestamp high_;               // the greatest time of a record so far
+  std::set<std::string> nodes_;  // whose rows were made again
 };
 
 }  // namespace

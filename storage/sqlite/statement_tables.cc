@@ -342,9 +342,10 @@ Status write_statement(Connection& connection, const StatementRow& row, std::int
 
 }  // namespace
 
-Status put_statement(Connection& connection, const StatementRow& row, TreeSize size) {
+Status put_statement(Connection& connection, const Governance& governance, const StatementRow& row,
+                     TreeSize size) {
   ASSAY_ASSIGN(const std::int64_t before, check_new(connection, row, size));
-  ASSAY_TRY(add_usage(connection, row, row.signers, {}));
+  ASSAY_TRY(add_usage(connection, governance, row, row.signers, {}));
   return write_statement(connection, row, before);
 }
 
@@ -368,13 +369,13 @@ Status note_change(Connection& connection, const StatementRow& row) {
   return put_change(connection, row.log_index);
 }
 
-Status add_envelope(Connection& connection, const StatementId& id, const DocumentId& envelope,
-                    const std::vector<SignerRow>& signers) {
+Status add_envelope(Connection& connection, const Governance& governance, const StatementId& id,
+                    const DocumentId& envelope, const std::vector<SignerRow>& signers) {
   ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
   ASSAY_TRY(require_documents(connection, {envelope}));
   ASSAY_TRY(note_change(connection, row));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
-  ASSAY_TRY(add_usage(connection, row, signers, row.signers));
+  ASSAY_TRY(add_usage(connection, governance, row, signers, row.signers));
   ASSAY_TRY(insert_envelopes(connection, row.log_index, {envelope}, row.envelopes));
   return seal_row(connection, row.log_index);
 }

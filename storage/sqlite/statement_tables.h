@@ -32,14 +32,15 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::uint64_t> load_statements_version(Connection& connection);
 
 // Stores a new statement. `size` is the size of the log.
-[[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
+[[nodiscard]] Status put_statement(Connection& connection, const Governance& governance,
+                                   const StatementRow& row, TreeSize size);
 // Writes a row, replacing any row with the same log index. Used only by repair.cc.
 [[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);
 // Notes that the statement got further signatures or evidence: raises the versions of everything
 // that it is about.
 [[nodiscard]] Status note_change(Connection& connection, const StatementRow& row);
-[[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
-                                  const DocumentId& envelope,
+[[nodiscard]] Status add_envelope(Connection& connection, const Governance& governance,
+                                  const StatementId& id, const DocumentId& envelope,
                                   const std::vector<SignerRow>& signers);
 
 }  // namespace assay::storage::sqlite

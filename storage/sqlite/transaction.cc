@@ -5,12 +5,12 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/statement_tables.h"
-#include "storage/sqlite/trust_tables.h"
 
 namespace assay::storage::sqlite {
 
@@ -24,9 +24,13 @@ Result<DocumentId> SqliteTransaction::put_document(std::string_view media_type, 
   return sqlite::put_document(connection(), media_type, bytes);
 }
 
-Result<std::shared_ptr<const Governance>> SqliteTransaction::finish() const {
-  if (changed_ && unrecorded_ && changed_->head()) {
-    return fail(ErrorCode::kInternal, "a change of trust or policy has no record in the log");
+Result<std::shared_ptr<const Governance>> SqliteTransaction::finish() {
+  if (changed_ && unrecorded_) {
+    if (changed_->head()) {
+      return fail(ErrorCode::kInternal, "a change of trust or policy has no record in the log");
+    }
+    ASSAY_ASSIGN(const GovernanceDocuments documents, changed_->documents());
+    ASSAY_TRY(store_governance(connection(), documents, std::nullopt));
   }
   return changed_ ? std::shared_ptr<const Governance>(changed_) : governance_;
 }
@@ -41,7 +45,9 @@ Governance& SqliteTransaction::change() {
 
 // The next record of the chain of trust and policy.
 Result<LeafIndex> SqliteTransaction::append_link(LogRecord record) {
-  ASSAY_ASSIGN(GovernanceDigests digests, governance().digests());
+  ASSAY_ASSIGN(const GovernanceDocuments documents, governance().documents());
+  ASSAY_TRY(store_governance(connection(), documents, governance().head()));
+  GovernanceDigests digests = digests_of(documents);
   record.detail["chain"] = link_to_json(digests, governance().head());
   ASSAY_ASSIGN(const LeafIndex index, append_record(connection(), tail_, record));
   ASSAY_ASSIGN(Digest leaf, load_node(connection(), 0, index));
@@ -59,7 +65,7 @@ Result<LeafIndex> SqliteTransaction::append(LogRecord record) {
 }
 
 Status SqliteTransaction::put_statement(const StatementRow& row) {
-  return sqlite::put_statement(connection(), row, tail_.frontier.size());
+  return sqlite::put_statement(connection(), governance(), row, tail_.frontier.size());
 }
 
 Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& envelope,
@@ -72,43 +78,32 @@ Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& 
   if (record >= tail_.frontier.size()) {
     return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
-  return sqlite::add_envelope(connection(), id, envelope, rows);
+  return sqlite::add_envelope(connection(), governance(), id, envelope, rows);
 }
 
-Status SqliteTransaction::put_key(const TrustedKey& key) {
-  ASSAY_TRY(change().put_key(key));
-  return sqlite::put_key(connection(), key);
-}
+Status SqliteTransaction::put_key(const TrustedKey& key) { return change().put_key(key); }
 
 Status SqliteTransaction::put_principal(const Principal& principal) {
-  ASSAY_TRY(change().put_principal(principal));
-  return sqlite::put_principal(connection(), principal);
+  return change().put_principal(principal);
 }
 
 Status SqliteTransaction::remove_principal(const std::string& name) {
-  ASSAY_TRY(change().remove_principal(name));
-  return sqlite::remove_principal(connection(), name);
+  return change().remove_principal(name);
 }
 
 Status SqliteTransaction::put_withdrawal(const Withdrawn& withdrawn) {
   ASSAY_TRY(statement(withdrawn.statement));
-  ASSAY_TRY(change().put_withdrawal(withdrawn));
-  return sqlite::put_withdrawal(connection(), withdrawn);
+  return change().put_withdrawal(withdrawn);
 }
 
-Status SqliteTransaction::set_epochs(const Epochs& epochs) {
-  ASSAY_TRY(change().set_epochs(epochs));
-  return sqlite::set_epochs(connection(), epochs);
-}
+Status SqliteTransaction::set_epochs(const Epochs& epochs) { return change().set_epochs(epochs); }
 
 Status SqliteTransaction::activate_policy(const ActivePolicyRow& policy) {
-  ASSAY_TRY(change().activate_policy(policy));
-  return sqlite::activate_policy(connection(), policy);
+  return change().activate_policy(policy);
 }
 
 Status SqliteTransaction::deactivate_policy(const std::string& name) {
-  ASSAY_TRY(change().deactivate_policy(name));
-  return sqlite::deactivate_policy(connection(), name);
+  return change().deactivate_policy(name);
 }
 
 Status SqliteTransaction::put_decision(const DecisionRow& row) {
@@ -163,12 +158,12 @@ Status SqliteTransaction::remove_claim(const std::string& cluster, const std::st
 
 Status SqliteTransaction::put_appraisal(const Appraisal& appraisal) {
   ASSAY_TRY(change().put_appraisal(appraisal));
-  return sqlite::put_appraisal(connection(), appraisal);
+  return raise_generation(connection());
 }
 
 Status SqliteTransaction::put_reference_tag(const ReferenceTag& tag) {
   ASSAY_TRY(change().put_reference_tag(tag));
-  return sqlite::put_reference_tag(connection(), tag);
+  return raise_generation(connection());
 }
 
 Status SqliteTransaction::put_evidence(const EvidenceRow& row) {
@@ -180,13 +175,11 @@ Status SqliteTransaction::forget_evidence(const std::string& subject) {
 }
 
 Status SqliteTransaction::put_registration(const Registration& registration) {
-  ASSAY_TRY(change().put_registration(registration));
-  return sqlite::put_registration(connection(), registration);
+  return change().put_registration(registration);
 }
 
 Status SqliteTransaction::remove_registration(const std::string& id) {
-  ASSAY_TRY(change().remove_registration(id));
-  return sqlite::remove_registration(connection(), id);
+  return change().remove_registration(id);
 }
 
 Status SqliteTransaction::raise_high_water(const std::string& name, std::uint64_t value,

@@ -25,7 +25,7 @@ class SqliteTransaction final : public Reading<Transaction> {
 
   // Returns the trust and the policies in force after the work. Errors: internal when the work
   // changed them but appended no record of the change.
-  [[nodiscard]] Result<std::shared_ptr<const Governance>> finish() const;
+  [[nodiscard]] Result<std::shared_ptr<const Governance>> finish();
 
   Result<LogState> log_state() override;
   Timestamp now() const override { return now_; }

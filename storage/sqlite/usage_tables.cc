@@ -48,15 +48,13 @@ namespace {
 constexpr std::string_view kUsageTable = "signer_usage";
 constexpr std::size_t kUsagePage = 1000;
 
-// Identities of those keys that the trust store knows.
-Result<std::set<std::string>> identities_of(Connection& connection,
-                                            const std::vector<SignerRow>& signers) {
+// Identities of those keys that are trusted.
+std::set<std::string> identities_of(const Governance& governance,
+                                    const std::vector<SignerRow>& signers) {
   std::set<std::string> identities;
   for (const SignerRow& signer : signers) {
-    Query query = connection.query(Sql::kKeyIdentity);
-    ASSAY_ASSIGN(const bool found, query.bind(signer.key).next());
-    if (found) {
-      identities.insert(query.text(0));
+    if (const auto key = governance.key(signer.key)) {
+      identities.insert(key->identity);
     }
   }
   return identities;
@@ -106,12 +104,12 @@ bool same(const SignerUsage& a, const SignerUsage& b) {
 
 using Usages = std::map<std::string, SignerUsage>;  // by identity
 
-Result<Usages> count_usage(Connection& connection, const Topic& topic,
+Result<Usages> count_usage(Connection& connection, const Governance& governance, const Topic& topic,
                            const std::vector<LeafIndex>& indexes) {
   Usages usages;
   for (const LeafIndex index : indexes) {
     ASSAY_ASSIGN(const StatementRow row, load_statement_at(connection, index));
-    ASSAY_ASSIGN(const auto identities, identities_of(connection, row.signers));
+    const std::set<std::string> identities = identities_of(governance, row.signers);
     for (const Topic& one : topics_of(row)) {
       if (one.kind != topic.kind || one.text != topic.text) {
         continue;
@@ -138,10 +136,10 @@ Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
   return usage_in(query);
 }
 
-Status add_usage(Connection& connection, const StatementRow& row,
+Status add_usage(Connection& connection, const Governance& governance, const StatementRow& row,
                  const std::vector<SignerRow>& signers, const std::vector<SignerRow>& known) {
-  ASSAY_ASSIGN(auto identities, identities_of(connection, signers));
-  ASSAY_ASSIGN(const auto before, identities_of(connection, known));
+  std::set<std::string> identities = identities_of(governance, signers);
+  const std::set<std::string> before = identities_of(governance, known);
   std::erase_if(identities, [&](const std::string& one) { return before.contains(one); });
   for (const Topic& topic : topics_of(row)) {
     for (const std::string& identity : identities) {
@@ -153,10 +151,10 @@ Status add_usage(Connection& connection, const StatementRow& row,
   return {};
 }
 
-Result<std::uint64_t> compare_usage(Connection& connection, const Topic& topic,
-                                    const std::vector<LeafIndex>& indexes,
+Result<std::uint64_t> compare_usage(Connection& connection, const Governance& governance,
+                                    const Topic& topic, const std::vector<LeafIndex>& indexes,
                                     const WrongUsage& wrong) {
-  ASSAY_ASSIGN(Usages counted, count_usage(connection, topic, indexes));
+  ASSAY_ASSIGN(Usages counted, count_usage(connection, governance, topic, indexes));
   std::uint64_t rows = 0;
   Query query = connection.query(Sql::kUsageOfTopic);
   query.bind(std::to_underlying(topic.kind)).bind(topic.text);
@@ -217,7 +215,7 @@ Status set_usage_aside(Connection& connection) {
       "DELETE FROM signer_usage");
 }
 
-Result<std::uint64_t> recount_usage(Connection& connection) {
+Result<std::uint64_t> recount_usage(Connection& connection, const Governance& governance) {
   ASSAY_TRY(connection.execute("DELETE FROM signer_usage"));
   std::optional<LeafIndex> after;
   while (true) {
@@ -232,7 +230,7 @@ Result<std::uint64_t> recount_usage(Connection& connection) {
     }
     const auto row = load_statement_at(connection, *index);
     if (row) {
-      ASSAY_TRY(add_usage(connection, *row, row->signers, {}));
+      ASSAY_TRY(add_usage(connection, governance, *row, row->signers, {}));
     } else if (!is_damage(row.error())) {
       return std::unexpected(row.error());
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/governance.h"
 #include "storage/sqlite/connection.h"
 #include "storage/store.h"
 
@@ -16,8 +17,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                              const std::string& identity);
 // Counts the statement for each identity that is among `signers` and not among `known`.
-[[nodiscard]] Status add_usage(Connection& connection, const StatementRow& row,
-                               const std::vector<SignerRow>& signers,
+// `governance` says whose keys they are.
+[[nodiscard]] Status add_usage(Connection& connection, const Governance& governance,
+                               const StatementRow& row, const std::vector<SignerRow>& signers,
                                const std::vector<SignerRow>& known);
 
 // Called for each count that is wrong, with its topic and its identity in words.
@@ -25,7 +27,8 @@ using WrongUsage = std::function<void(const std::string& row)>;
 // Compares the counts about `topic` with the statements at `indexes`, which must be all that are
 // about it. Returns how many rows there are about the topic. Errors: data-loss when a statement
 // cannot be read.
-[[nodiscard]] Result<std::uint64_t> compare_usage(Connection& connection, const Topic& topic,
+[[nodiscard]] Result<std::uint64_t> compare_usage(Connection& connection,
+                                                  const Governance& governance, const Topic& topic,
                                                   const std::vector<LeafIndex>& indexes,
                                                   const WrongUsage& wrong);
 // Calls `bad` for each row that does not fit its seal. Returns how many rows there are.
@@ -35,6 +38,7 @@ using WrongUsage = std::function<void(const std::string& row)>;
 // aside before statements are made again; the second counts all statements, and returns how many of
 // the former counts were wrong.
 [[nodiscard]] Status set_usage_aside(Connection& connection);
-[[nodiscard]] Result<std::uint64_t> recount_usage(Connection& connection);
+[[nodiscard]] Result<std::uint64_t> recount_usage(Connection& connection,
+                                                  const Governance& governance);
 
 }  // namespace assay::storage::sqlite

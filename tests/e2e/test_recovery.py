@@ -90,25 +90,32 @@ class Recovery(unittest.TestCase):
                     "--key", "keys/operator-2.pem", "--out", "change.signed.json")
         service.run("assay", "trust", "push", "change.signed.json", token="admin")
 
-    def test_rows_of_trust_changed_while_stopped_refuse_the_start(self):
+    @staticmethod
+    def edit(part, old, new):
+        return ("UPDATE governance SET document = CAST(replace(CAST(document AS TEXT), "
+                f"'{old}', '{new}') AS BLOB) WHERE part = '{part}'")
+
+    def test_document_of_trust_changed_while_stopped_refuses_the_start(self):
         with harness.Service() as service:
             service.stop()
             whole = service.dir / "whole.db"
             shutil.copy(service.dir / "service/assay.db", whole)
-            for statement in ("UPDATE keys SET purpose = 'operator'",
-                              "INSERT INTO principal_roles VALUES ('nobody', 'admin')",
-                              "UPDATE epochs SET trust = 7"):
+            for statement in (self.edit("trust", '"publisher"', '"operator"'),
+                              self.edit("trust", '"roles":[]', '"roles":["admin"]'),
+                              self.edit("trust", '"epochs":[0,', '"epochs":[7,'),
+                              self.edit("policies", '"epoch":0', '"epoch":7'),
+                              "DELETE FROM governance"):
                 self.sql(service, statement)
                 self.refused_start(service, "data-loss")
-                self.assertIn(("trust", "trust"), self.findings(service))
+                part = "policies" if "'policies'" in statement else "trust"
+                self.assertIn(("trust", part), self.findings(service))
                 shutil.copy(whole, service.dir / "service/assay.db")
             service.start()
             self.assertEqual(self.findings(service, "--deep"), set(), "beside the service")
 
-    def test_rows_of_trust_changed_while_running_change_nothing(self):
+    def test_document_of_trust_changed_while_running_changes_nothing(self):
         with harness.Service() as service:
-            self.sql(service, "INSERT INTO principal_roles VALUES ('nobody', 'admin')",
-                     "INSERT INTO principal_roles VALUES ('nobody', 'auditor')")
+            self.sql(service, self.edit("trust", '"roles":[]', '"roles":["admin","auditor"]'))
             self.assertEqual(service.request("GET", "/v1/audit/events", token="nobody")[0], 403)
             self.assertIn(("trust", "trust"), self.findings(service))
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of trust and policy that somebody changed: refused at the start, without effect meanwhile.
+// Documents of trust and policy that somebody changed: refused at the start, without effect
+// meanwhile. Their limits.
 #include <atomic>
 #include <filesystem>
 
@@ -35,6 +36,7 @@ class GovernanceTest : public SqliteTest {
     });
     append(*store, 2);
     fs::copy_file(path(), path() + ".trusting");
+    trusting_ = look("SELECT hex(document) FROM governance WHERE part = 'trust'");
     key_.revoked = Revocation{clock_.now(), "stolen"};
     change(*store, [&](Transaction& t) { return t.put_key(key_); });
     append(*store, 2);
@@ -49,6 +51,7 @@ class GovernanceTest : public SqliteTest {
     ASSERT_TRUE(done) << to_string(done.error());
   }
   TrustedKey key_ = make_key(1);
+  std::string trusting_;  // the document of trust before the revocation, in hex
 };
 
 TEST_F(GovernanceTest, Untouched_OpensAndIsAsItWas) {
@@ -60,31 +63,6 @@ TEST_F(GovernanceTest, Untouched_OpensAndIsAsItWas) {
   EXPECT_EQ(view->registrations()->size(), 1U);
   EXPECT_EQ(view->active_policies()->size(), 1U);
   EXPECT_EQ(*view->epochs(), (Epochs{{1, 1}, 1}));
-}
-
-// The bodies still fit the chain, but no change or removal would find the rows.
-TEST_F(GovernanceTest, ColumnsThatAreNotThoseOfTheBody_RefuseTheStart_AndAreMadeAgain) {
-  for (const auto& [sql, table] : std::vector<std::pair<std::string, std::string>>{
-           {"UPDATE registrations SET id = 'zzz'", "registrations"},
-           {"UPDATE registrations SET node = 'gpu-9'", "registrations"},
-           {"UPDATE appraisals SET name = 'td0'", "appraisals"}}) {
-    SCOPED_TRACE(sql);
-    tamper(sql);
-    EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
-    {
-      const auto inspection = Inspection::open(options(), signer_, clock_).value();
-      const auto found = inspection->find(false, [](auto, auto) {}).value();
-      ASSERT_EQ(found.size(), 1U);
-      EXPECT_EQ(found[0].check, "trust");
-      EXPECT_TRUE(found[0].id.starts_with(table)) << found[0].id;
-    }
-    const auto repaired = repair_sqlite(options(), signer_, {}, [](auto, auto) {});
-    ASSERT_TRUE(repaired) << to_string(repaired.error());
-    EXPECT_EQ(repaired->made, (std::map<std::string, std::uint64_t>{{table, 1}}));
-    const auto store = open();
-    ASSERT_TRUE(store) << to_string(store.error());
-    EXPECT_TRUE((*store)->snapshot().value()->registration_of("gpu-1"));
-  }
 }
 
 // Steps of SQLite's virtual machine in all statements of connections that are opened while this
@@ -138,45 +116,46 @@ TEST_F(GovernanceTest, Start_DoesNotReadTheRestOfTheLog) {
   EXPECT_LT(many, few + 1000) << "20 times the records: " << few << " steps before";
 }
 
-TEST_F(GovernanceTest, RowsChangedWhileStopped_RefuseTheStart) {
+// In one of the two documents.
+std::string replace_in(const std::string& part, const std::string& from, const std::string& to) {
+  return "UPDATE governance SET document = CAST(replace(CAST(document AS TEXT), '" + from + "', '" +
+         to + "') AS BLOB) WHERE part = '" + part + "'";
+}
+
+TEST_F(GovernanceTest, DocumentsChangedWhileStopped_RefuseTheStart) {
   const std::string whole = path() + ".whole";
   fs::copy_file(path(), whole);
-  for (const char* sql : {
-           "UPDATE keys SET revoked_at = NULL, revoked_reason = NULL",
-           "UPDATE keys SET purpose = 'operator'",
-           "UPDATE keys SET not_after = not_after + 1",
-           "UPDATE key_roles SET name_space = '*' WHERE ordinal = 0",
-           "DELETE FROM key_roles",
-           "UPDATE principals SET not_after = NULL",
-           "INSERT INTO principal_roles VALUES ('alice', 'admin')",
-           "UPDATE credentials SET sha256 = zeroblob(32) WHERE ordinal = 0",
-           "INSERT INTO principals VALUES ('mallory', NULL)",
-           "UPDATE epochs SET trust = 2",
-           "UPDATE epochs SET revocation = 2",
-           "UPDATE epochs SET policy = 2",
-           "DELETE FROM active_policies",
-           "UPDATE active_policies SET payload = x'01'",
-           "UPDATE active_policies SET version = 2",
-           "DELETE FROM registrations",
-           "DELETE FROM appraisals",
-           "INSERT INTO reference_values SELECT 'tdx', 'acme/os', "
-           "'{\"appraisal\":\"tdx\",\"constrains\":[],\"document\":\"sha256:' || hex(zeroblob(32)) "
-           "|| "
-           "'\",\"imported_at\":\"2026-01-01T00:00:00Z\",\"sets\":[],\"tag_id\":\"acme/os\","
-           "\"version\":1}'",
+  for (const std::string& sql : {
+           replace_in("trust", "\"reason\":\"stolen\"", "\"reason\":\"stolem\""),
+           replace_in("trust", "\"auditor\"", "\"admin\""),
+           replace_in("trust", "\"epochs\":[1,1]", "\"epochs\":[2,1]"),
+           replace_in("trust", "\"epochs\":[1,1]", "\"epochs\":[1,2]"),
+           replace_in("trust", "gpu-1", "gpu-9"),
+           replace_in("policies", "\"epoch\":1", "\"epoch\":2"),
+           replace_in("policies", "\"version\":1", "\"version\":2"),
+           replace_in("policies", "AQI=", "AQE="),
+           replace_in("policies", "\"epoch\"", " \"epoch\""),
+           std::string("DELETE FROM governance"),
+           std::string("DELETE FROM governance WHERE part = 'policies'"),
+           std::string("UPDATE governance SET document = x'' WHERE part = 'trust'"),
+           std::string("UPDATE governance SET document = "
+                       "(SELECT document FROM governance WHERE part = 'trust')"),
        }) {
+    SCOPED_TRACE(sql);
     tamper(sql);
-    EXPECT_EQ(open_error(), ErrorCode::kDataLoss) << sql;
+    EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+    const auto inspection = Inspection::open(options(), signer_, clock_).value();
+    const auto found = inspection->find(false, [](auto, auto) {}).value();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].check, "trust");
     fs::copy_file(whole, path(), fs::copy_options::overwrite_existing);
   }
   EXPECT_TRUE(open());
 }
 
-TEST_F(GovernanceTest, RowsChangedWhileRunning_ChangeNothing) {
+TEST_F(GovernanceTest, DocumentsChangedWhileRunning_ChangeNothing) {
   const auto store = open().value();
-  tamper("UPDATE keys SET revoked_at = NULL, revoked_reason = NULL");
-  tamper("INSERT INTO principal_roles VALUES ('alice', 'admin')");
-  tamper("DELETE FROM active_policies");
+  tamper("DELETE FROM governance");
   EXPECT_EQ(store->snapshot().value()->key(key_.id)->revoked, key_.revoked);
   EXPECT_EQ(store->snapshot().value()->principals()->front(), make_principal("alice"));
   EXPECT_EQ(store->snapshot().value()->active_policies()->size(), 1U);
@@ -239,21 +218,82 @@ TEST_F(GovernanceTest, Withdrawal_IsKept) {
 }
 
 TEST_F(GovernanceTest, WithdrawalThatIsGone_StopsTheStart) {
+  fs::copy_file(path(), path() + ".before");
   withdraw_one(*open().value());
-  const std::string whole = path() + ".withdrawn";
-  fs::copy_file(path(), whole);
-  for (const char* sql : {
-           "DROP TRIGGER withdrawals_keep_delete; DELETE FROM withdrawals",
-           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET statement = zeroblob(32)",
-           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET body = replace(body, "
-           "'eva', 'adam')",
-           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET body = '{}'",
-       }) {
-    tamper(sql);
-    EXPECT_EQ(open_error(), ErrorCode::kDataLoss) << sql;
-    fs::copy_file(whole, path(), fs::copy_options::overwrite_existing);
+  tamper("ATTACH '" + path() + ".before' AS old;" +
+         "UPDATE governance SET document = (SELECT document FROM old.governance AS o "
+         "WHERE o.part = governance.part)");
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+}
+
+Withdrawn withdrawal_of(int number, std::size_t bytes, bool by_operators) {
+  const Timestamp at;
+  return {StatementId(digest_of("s" + std::to_string(number))),
+          "other",
+          std::string(bytes, 'x'),
+          at,
+          at,
+          {"eva"},
+          by_operators};
+}
+
+// Whoever signs much could otherwise fill the document, and nobody could be revoked any more.
+TEST(GovernanceLimits, WithdrawalsBySignersLeaveRoomForOperators) {
+  constexpr std::size_t kPart = kMaxGovernanceBytes / 64;
+  Governance governance;
+  int kept = 0;
+  Status status;
+  while ((status = governance.put_withdrawal(withdrawal_of(kept, kPart, false)))) {
+    ++kept;
   }
-  EXPECT_TRUE(open());
+  EXPECT_EQ(status.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_EQ(kept, 31);
+  EXPECT_TRUE(governance.put_withdrawal(withdrawal_of(kept, kPart, true))) << "by operators";
+  EXPECT_TRUE(governance.put_withdrawal(withdrawal_of(0, kPart, true)));
+  EXPECT_TRUE(governance.put_withdrawal(withdrawal_of(kept + 1, kPart, false)))
+      << "one of the signers is one of operators now";
+  const auto documents = governance.documents();
+  ASSERT_TRUE(documents);
+  EXPECT_EQ(Governance::from_documents(*documents)->withdrawals(), governance.withdrawals());
+  EXPECT_FALSE(
+      Governance::from_documents(*documents)->put_withdrawal(withdrawal_of(kept + 2, kPart, false)))
+      << "what was read counts as well";
+}
+
+TEST(GovernanceLimits, ADocumentThatIsTooLong_IsRefused) {
+  Governance governance;
+  ASSERT_TRUE(governance.activate_policy(
+      {StatementId(digest_of("p")), "gate", 1, Bytes(kMaxGovernanceBytes, 'x')}));
+  EXPECT_EQ(governance.documents().error().code, ErrorCode::kLimitExceeded);
+}
+
+// An inspection reads what no digest vouches for.
+TEST_F(GovernanceTest, DocumentsOfAnyBytes_AreReadOrRefused) {
+  const auto store = open().value();
+  Governance whole;
+  ASSERT_TRUE(whole.put_key(key_));
+  ASSERT_TRUE(whole.put_principal(make_principal("alice")));
+  ASSERT_TRUE(whole.put_registration({"own", "gpu-1", "agent", {"00"}, 2, {}}));
+  ASSERT_TRUE(whole.activate_policy({StatementId(digest_of("p")), "gate", 1, {1, 2}}));
+  whole.revoke_node("gpu-1", {clock_.now(), "sold"});
+  const GovernanceDocuments documents = whole.documents().value();
+  const auto same = Governance::from_documents(documents);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(digests_of(same->documents().value()), digests_of(documents));
+  for (std::string GovernanceDocuments::* part :
+       {&GovernanceDocuments::trust, &GovernanceDocuments::policies}) {
+    for (std::size_t i = 0; i < (documents.*part).size(); ++i) {
+      for (const char byte : {'\0', '"', '[', '9', 'x'}) {
+        GovernanceDocuments changed = documents;
+        (changed.*part)[i] = byte;
+        const auto read = Governance::from_documents(changed);
+        EXPECT_TRUE(read || read.error().code == ErrorCode::kDataLoss) << i << " " << byte;
+      }
+      GovernanceDocuments cut = documents;
+      (cut.*part).resize(i);
+      EXPECT_FALSE(Governance::from_documents(cut)) << i;
+    }
+  }
 }
 
 TEST_F(GovernanceTest, WithdrawalWithoutARecord_IsRefusedAndUndone) {
@@ -280,11 +320,11 @@ TEST_F(GovernanceTest, ChangeWithoutARecord_IsRefusedAndUndone) {
   EXPECT_EQ(store->snapshot().value()->principals()->size(), 2U);
 }
 
-TEST_F(GovernanceTest, Rows_WithoutAnyRecordInTheLog_AreRefused) {
+TEST_F(GovernanceTest, Document_WithoutAnyRecordInTheLog_IsRefused) {
   fs::remove(path());
   fs::remove(anchor_path());
   open().value().reset();
-  tamper("INSERT INTO principals VALUES ('mallory', NULL)");
+  tamper("INSERT INTO governance VALUES ('trust', x'7b7d')");
   EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
 }
 
@@ -317,7 +357,7 @@ TEST_F(GovernanceTest, NewestRecordHidden_IsRefused) {
       "DROP TRIGGER log_records_keep_columns;"
       "UPDATE log_records SET type = 'test.hidden' WHERE idx = "
       "(SELECT max(idx) FROM log_records WHERE type = 'trust.changed')");
-  tamper("UPDATE keys SET revoked_at = NULL, revoked_reason = NULL");
+  tamper("UPDATE governance SET document = x'" + trusting_ + "' WHERE part = 'trust'");
   EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
 }
 

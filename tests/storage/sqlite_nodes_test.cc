@@ -156,9 +156,6 @@ TEST_F(SqliteNodes, DamagedRows_AreDataLoss) {
                   "artifact = 'model'",
                   job),
             ErrorCode::kDataLoss);
-  const auto appraisal = [](Snapshot& view) { return view.appraisal("tdx"); };
-  EXPECT_EQ(after("UPDATE appraisals SET body = '{\"evidence_type\":1}'", appraisal),
-            ErrorCode::kDataLoss);
 }
 
 // The index of the nodes of a platform has one too many: a node that is revoked.

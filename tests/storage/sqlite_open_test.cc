@@ -167,7 +167,7 @@ TEST_F(SqliteOpen, Connection_HasEverySafeSetting) {
     }
   }
   EXPECT_EQ(reader->integer("PRAGMA query_only"), 1);
-  EXPECT_FALSE(reader->execute("DELETE FROM epochs"));
+  EXPECT_FALSE(reader->execute("DELETE FROM governance"));
   EXPECT_FALSE(writer->execute("ATTACH ':memory:' AS other"));
   EXPECT_EQ(writer->integer("PRAGMA application_id"), 0x41535359);
 }
