@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot is canonical JSON {"chain", "checksum", "epochs", "note", "sequence", "v"}, then spaces up
-// to a newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn
-// slot from a good one; it is no signature. What an attacker could change is covered by the note's
-// signature, which whoever opens the store checks. The higher sequence is the newer slot.
+// A slot is canonical JSON {"chain", "checksum", "epochs", "map", "note", "sequence", "v"}, then
+// spaces up to a newline at its end. The checksum (SHA-256 over the canonical JSON of the rest)
+// tells a torn slot from a good one; it is no signature. What an attacker could change is covered
+// by the note's signature, which whoever opens the store checks. The higher sequence is the newer
+// slot.
 #include "storage/anchor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -20,7 +22,7 @@
 namespace assay::storage {
 namespace {
 
-constexpr std::int64_t kVersion = 3;
+constexpr std::int64_t kVersion = 4;
 constexpr std::size_t kSlots = 2;
 constexpr std::size_t kFileBytes = kSlots * Anchor::kSlotBytes;
 
@@ -92,11 +94,27 @@ Result<std::optional<ChainHead>> head_from(const Json& json) {
   return ChainHead{index, std::move(leaf), {std::move(trust), std::move(policies)}};
 }
 
+Result<MapState> map_from(const Json& json) {
+  if (!json.is_object() || json.size() != 2 || !json.contains("root") ||
+      !json["root"].is_string()) {
+    return damaged();
+  }
+  MapState map;
+  ASSAY_ASSIGN(map.number, counter(json, "number"));
+  const auto root = hex_decode(json["root"].get<std::string>());
+  if (!root || root->size() != map.root.size()) {
+    return damaged();
+  }
+  std::ranges::copy(*root, map.root.begin());
+  return map;
+}
+
 Result<Slot> slot_from(std::string_view text) {
   const auto parsed = parse_json(as_bytes(text.substr(0, text.find_last_not_of(" \n") + 1)));
-  if (!parsed || !parsed->is_object() || parsed->size() != 6 || !parsed->contains("checksum") ||
-      !parsed->contains("chain") || !parsed->contains("epochs") || !parsed->contains("note") ||
-      !(*parsed)["note"].is_string() || parsed->value("v", Json()) != Json(kVersion)) {
+  if (!parsed || !parsed->is_object() || parsed->size() != 7 || !parsed->contains("checksum") ||
+      !parsed->contains("chain") || !parsed->contains("epochs") || !parsed->contains("map") ||
+      !parsed->contains("note") || !(*parsed)["note"].is_string() ||
+      parsed->value("v", Json()) != Json(kVersion)) {
     return damaged();
   }
   Json document = *parsed;
@@ -109,21 +127,23 @@ Result<Slot> slot_from(std::string_view text) {
   ASSAY_ASSIGN(const std::uint64_t sequence, counter(document, "sequence"));
   ASSAY_ASSIGN(const Epochs epochs, epochs_from(document["epochs"]));
   ASSAY_ASSIGN(auto head, head_from(document["chain"]));
+  ASSAY_ASSIGN(const MapState map, map_from(document["map"]));
   std::string note = document["note"].get<std::string>();
   const auto checkpoint = parse_checkpoint(note);
   if (!checkpoint) {
     return damaged();
   }
-  return Slot{sequence, {std::move(note), checkpoint->checkpoint, epochs, std::move(head)}};
+  return Slot{sequence, {std::move(note), checkpoint->checkpoint, epochs, std::move(head), map}};
 }
 
 // Exactly one slot.
 Result<std::string> slot_text(std::uint64_t sequence, const std::string& note, const Epochs& epochs,
-                              const std::optional<ChainHead>& head) {
+                              const std::optional<ChainHead>& head, const MapState& map) {
   Json document = {{"v", kVersion},
                    {"sequence", sequence},
                    {"note", note},
                    {"chain", head_to_json(head)},
+                   {"map", {{"number", map.number}, {"root", hex_encode(map.root)}}},
                    {"epochs",
                     {{"trust", epochs.trust.trust},
                      {"revocation", epochs.trust.revocation},
@@ -192,36 +212,36 @@ bool Anchor::is_still_at_its_path() const {
 // Makes the file with `note` in its first slot when there is none, in one step: a file without any
 // whole slot would refuse the next start.
 Status Anchor::open(const std::string& note, const Epochs& epochs,
-                    const std::optional<ChainHead>& head) {
+                    const std::optional<ChainHead>& head, const MapState& map) {
   auto slot = newest_slot(path_);
   if (!slot && slot.error().code != ErrorCode::kNotFound) {
     return std::unexpected(slot.error());
   }
   sequence_ = slot ? slot->sequence : 0;
   if (!slot) {
-    ASSAY_TRY(replace(note, epochs, head));
+    ASSAY_TRY(replace(note, epochs, head, map));
   }
   file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   return file_ ? Status() : failed("the anchor file cannot be opened");
 }
 
 Status Anchor::replace(const std::string& note, const Epochs& epochs,
-                       const std::optional<ChainHead>& head) {
+                       const std::optional<ChainHead>& head, const MapState& map) {
   file_ = {};
-  ASSAY_ASSIGN(std::string text, slot_text(0, note, epochs, head));
+  ASSAY_ASSIGN(std::string text, slot_text(0, note, epochs, head, map));
   text.append(kFileBytes - text.size(), ' ');
   return replace_file(path_, as_bytes(text));
 }
 
 Status Anchor::save(const std::string& note, const Epochs& epochs,
-                    const std::optional<ChainHead>& head) {
+                    const std::optional<ChainHead>& head, const MapState& map) {
   if (file_ && !is_still_at_its_path()) {
     file_ = {};
   }
   if (!file_) {
-    ASSAY_TRY(open(note, epochs, head));
+    ASSAY_TRY(open(note, epochs, head, map));
   }
-  ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs, head));
+  ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs, head, map));
   Status written = write_at(file_.get(), as_bytes(text), (sequence_ + 1) % kSlots * kSlotBytes);
   if (written && ::fdatasync(file_.get()) != 0) {
     written = failed("the anchor file cannot be synced");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The anchor file, kept outside the database. It holds the newest acknowledged checkpoint, the
-// epochs (counters of changes of trust and policy), and the newest record of the chain of these
-// changes in the log (storage/governance.h). A database that is behind the anchor comes from an old
-// copy or has lost writes. A service that opened such a database would sign different roots for
-// sizes that it had already signed, and would trust revoked keys again.
+// epochs (counters of changes of trust and policy), the newest record of the chain of these
+// changes in the log (storage/governance.h), and the root of the record map (storage/record_map.h).
+// A database that is behind the anchor comes from an old copy or has lost writes. A service that
+// opened such a database would sign different roots for sizes that it had already signed, and would
+// trust revoked keys again.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "schemas/checkpoint.h"
 #include "schemas/posix/descriptor.h"
+#include "storage/record_map.h"
 #include "storage/store.h"
 
 namespace assay::storage {
@@ -33,6 +35,7 @@ class Anchor {
     Checkpoint checkpoint;  // parsed from the note
     Epochs epochs;
     std::optional<ChainHead> head;  // absent while the log has no record of the chain
+    MapState map;
   };
   // Reads the newer of the intact slots. The caller must verify the note's signature. Errors:
   // not-found when the file does not exist; data-loss when neither slot is intact.
@@ -41,14 +44,14 @@ class Anchor {
   // when there is none. Errors: storage when the file cannot be written; the previous state then
   // stays valid.
   [[nodiscard]] Status save(const std::string& note, const Epochs& epochs,
-                            const std::optional<ChainHead>& head = {});
+                            const std::optional<ChainHead>& head = {}, const MapState& map = {});
   // Replaces the whole file, whatever its content, in one atomic step.
   [[nodiscard]] Status replace(const std::string& note, const Epochs& epochs,
-                               const std::optional<ChainHead>& head);
+                               const std::optional<ChainHead>& head, const MapState& map);
 
  private:
   [[nodiscard]] Status open(const std::string& note, const Epochs& epochs,
-                            const std::optional<ChainHead>& head);
+                            const std::optional<ChainHead>& head, const MapState& map);
   [[nodiscard]] bool is_still_at_its_path() const;
 
   std::string path_;

@@ -23,8 +23,8 @@ class LineageReads {
   [[nodiscard]] virtual Result<std::vector<LeafIndex>> changes_since(std::uint64_t version,
                                                                      std::size_t limit) = 0;
   // Returns the log indices of the statements that have the digest as a subject, or as an input,
-  // ascending, distinct. Statements that are not acknowledged yet are among them. Reads only an
-  // index: the caller must check each statement itself.
+  // ascending, distinct. Statements that are not acknowledged yet are among them. The list is
+  // whole: data-loss when the index leaves one out or adds one.
   [[nodiscard]] virtual Result<std::vector<LeafIndex>> about(const std::string& digest) = 0;
   [[nodiscard]] virtual Result<std::vector<LeafIndex>> from(const std::string& digest) = 0;
   // Returns a counter that rises whenever stored evidence becomes stale.

@@ -79,8 +79,7 @@ struct StatementRow {
   bool operator==(const StatementRow&) const = default;
 };
 
-// An index entry which says that `key` signed the statement at `index`. The entry only says where
-// to look; the caller must check the statement itself.
+// `key` signed the statement at `index`.
 struct SignedBy {
   LeafIndex index;
   KeyId key;
@@ -224,8 +223,11 @@ class Snapshot : public NodeReads, public PodReads {
   // Returns what only lineages read (storage/lineage_reads.h), of this view.
   [[nodiscard]] virtual LineageReads& lineage() = 0;
   [[nodiscard]] virtual Result<std::optional<LeafIndex>> newest_statement() = 0;
+  // Returns the policies and reference sets with this name, ascending. This list and those below
+  // are whole: data-loss when the index that finds their members leaves one out or adds one. None
+  // reads a statement, so thousands of members are cheap.
+  [[nodiscard]] virtual Result<std::vector<LeafIndex>> policies_under(const std::string& name) = 0;
   // Returns, for the manifests with this model name, which key signed which manifest, ascending.
-  // Reads only indexes, so thousands of manifests are cheap.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;
   // Does the same for the releases (schemas/release.h) of this model name.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> releases_under(const std::string& name) = 0;

@@ -15,14 +15,12 @@ CREATE TABLE documents (
   seal BLOB NOT NULL  -- of id and media type
 ) STRICT;
 
--- Of each row that is read for an answer: half of an HMAC-SHA256 over its columns and those of its
--- lists, under a key that the log's signing key gives (storage/sqlite/seals.h). kind: enum Sealed.
-CREATE TABLE seals (
-  kind INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  mac BLOB NOT NULL,
-  PRIMARY KEY (kind, name)
-) STRICT, WITHOUT ROWID;
+-- The record map (storage/record_map.h): entries of a bucket, and a seal that tells a damaged one.
+CREATE TABLE record_map (
+  bucket INTEGER PRIMARY KEY CHECK (bucket BETWEEN 0 AND 65535),
+  entries BLOB NOT NULL,
+  seal BLOB NOT NULL
+) STRICT;
 
 -- --- the log
 
@@ -74,17 +72,18 @@ CREATE TABLE seal_keys (
 ) STRICT;
 
 -- When something was written last, and what the wall clock said then: one that says less now was set
--- back. Also the number of that write, and of the last one that is known to be in the file without
--- the write-ahead log (storage/sqlite/file_age.h).
+-- back. The number of that write, and of the last one that is known to be in the file without the
+-- write-ahead log (storage/sqlite/file_age.h). `map`: the root of the record map after it.
 CREATE TABLE last_write (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   time INTEGER NOT NULL,
   wall INTEGER NOT NULL,
-  tag BLOB NOT NULL,  -- of time and wall, under the key of the seals
+  seal BLOB NOT NULL,  -- of all columns but `copied`
   number INTEGER NOT NULL,
-  copied INTEGER NOT NULL
+  copied INTEGER NOT NULL,
+  map BLOB NOT NULL
 ) STRICT;
-INSERT INTO last_write VALUES (1, 0, 0, x'', 1099511627776, 1099511627776);  -- 2^40
+INSERT INTO last_write VALUES (1, 0, 0, x'', 1099511627776, 1099511627776, x'');  -- 2^40
 
 -- How far the time of a row may lie below the time_high of its list.
 CREATE TABLE time_order (
@@ -157,8 +156,7 @@ CREATE TABLE statement_envelopes (
 ) STRICT, WITHOUT ROWID;
 
 -- What each identity has signed about each artifact (kind 1), and with manifests and placements for
--- each model name (2) and location (3): pushes beyond a limit are refused. Rows of this table and of
--- the two below change often and are read one by one: `tag` is their seal.
+-- each model name (2) and location (3): pushes beyond a limit are refused.
 CREATE TABLE signer_usage (
   kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
   topic TEXT NOT NULL,
@@ -166,7 +164,6 @@ CREATE TABLE signer_usage (
   statements INTEGER NOT NULL,
   manifests INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
-  tag BLOB NOT NULL,
   PRIMARY KEY (kind, topic, identity)
 ) STRICT, WITHOUT ROWID;
 
@@ -177,7 +174,6 @@ CREATE TABLE versions (
   kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
   name TEXT NOT NULL,
   value INTEGER NOT NULL,
-  tag BLOB NOT NULL,
   PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -185,8 +181,7 @@ CREATE TABLE versions (
 -- (kind 3) that this gave. A new statement raises that version, too, and has no row here.
 CREATE TABLE statement_changes (
   version INTEGER PRIMARY KEY,
-  log_index INTEGER NOT NULL,
-  tag BLOB NOT NULL
+  log_index INTEGER NOT NULL
 ) STRICT;
 
 -- --- trust and the policies in force: canonical JSON (storage/governance.h), of which the newest
@@ -207,7 +202,8 @@ CREATE TABLE decisions (
   point TEXT NOT NULL,
   name_space INTEGER NOT NULL REFERENCES texts (number),
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL
+  time_high INTEGER NOT NULL,
+  seal BLOB NOT NULL  -- half of an HMAC-SHA256 over the decision (storage/sqlite/seals.h)
 ) STRICT;
 CREATE INDEX decisions_by_allowed ON decisions (allowed);
 CREATE INDEX decisions_by_name_space ON decisions (name_space);

@@ -232,17 +232,3 @@ CREATE TRIGGER outlines_keep_delete BEFORE DELETE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
 CREATE TRIGGER high_waters_never_fall BEFORE UPDATE ON high_waters WHEN NEW.value < OLD.value
 BEGIN SELECT RAISE(ABORT, 'a high-water mark never falls'); END;
-
--- --- a row that goes takes its seal along
-
-CREATE TRIGGER challenges_unseal AFTER DELETE ON challenges
-BEGIN DELETE FROM seals WHERE kind = 5 AND name = lower(hex(OLD.nonce)); END;
-CREATE TRIGGER pods_unseal AFTER DELETE ON pods
-BEGIN DELETE FROM seals WHERE kind = 7 AND name = OLD.cluster || char(31) || OLD.uid; END;
-CREATE TRIGGER claims_unseal AFTER DELETE ON claims
-BEGIN
-  DELETE FROM seals WHERE kind = 8
-    AND name = OLD.cluster || char(31) || OLD.name_space || char(31) || OLD.name;
-END;
-CREATE TRIGGER evidence_unseal AFTER DELETE ON evidence
-BEGIN DELETE FROM seals WHERE kind = 10 AND name = OLD.subject; END;

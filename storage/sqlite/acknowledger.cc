@@ -21,13 +21,13 @@ void deliver(const WriteGroup& group, const Status& status, const LogState& stat
   }
 }
 
-Acknowledger::Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
+Acknowledger::Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Believed believed,
                            std::chrono::milliseconds retry)
     : anchor_(std::move(anchor)),
       retry_(retry),
       newest_(state),
-      newest_governance_(governance),
-      anchored_governance_(std::move(governance)),
+      newest_believed_(believed),
+      anchored_believed_(std::move(believed)),
       anchored_(std::make_shared<const LogState>(std::move(state))),
       thread_([this] { run(); }) {}
 
@@ -44,10 +44,10 @@ void Acknowledger::stop() {
   }
 }
 
-void Acknowledger::take(WriteGroup group, const LogState& state, Governed governance) {
+void Acknowledger::take(WriteGroup group, const LogState& state, Believed believed) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({std::move(group), state, std::move(governance)});
+    queue_.push_back({std::move(group), state, std::move(believed)});
   }
   wake_.notify_one();
 }
@@ -74,9 +74,9 @@ void Acknowledger::run() {
     const std::vector<Sealed> sealed = next();
     if (!sealed.empty()) {
       newest_ = sealed.back().state;
-      newest_governance_ = sealed.back().governance;
+      newest_believed_ = sealed.back().believed;
     }
-    const Status saved = anchor(newest_, newest_governance_);
+    const Status saved = anchor(newest_, newest_believed_);
     failing_ = !saved;
     for (const Sealed& one : sealed) {
       deliver(one.group, saved, one.state);
@@ -88,14 +88,16 @@ void Acknowledger::run() {
   }
 }
 
-Status Acknowledger::anchor(const LogState& state, const Governed& governance) {
-  if (state.note == anchored()->note && governance == anchored_governance_) {
+Status Acknowledger::anchor(const LogState& state, const Believed& believed) {
+  if (state.note == anchored()->note && believed.governance == anchored_believed_.governance &&
+      believed.map.root() == anchored_believed_.map.root()) {
     return {};
   }
   if (anchor_) {
-    ASSAY_TRY(anchor_->save(state.note, governance->epochs(), governance->head()));
+    ASSAY_TRY(anchor_->save(state.note, believed.governance->epochs(), believed.governance->head(),
+                            believed.map_state()));
   }
-  anchored_governance_ = governance;
+  anchored_believed_ = believed;
   auto anchored = std::make_shared<const LogState>(state);
   const std::lock_guard lock(mutex_);
   anchored_ = std::move(anchored);

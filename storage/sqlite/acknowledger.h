@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "storage/anchor.h"
+#include "storage/sqlite/history.h"
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
@@ -43,20 +44,18 @@ void deliver(const WriteGroup& group, const Status& status, const LogState& stat
 // Threading: any thread, unless a function says otherwise.
 class Acknowledger {
  public:
-  using Governed = std::shared_ptr<const Governance>;
-
-  // The caller must pass as `state` and `governance` (trust and policies in force,
-  // storage/governance.h) what `anchor` holds. Writing the anchor is tried again every `retry`
-  // after a failure. A null `anchor` is for tests only: every state is treated as anchored.
-  Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
+  // The caller must pass as `state` and `believed` what `anchor` holds. Writing the anchor is tried
+  // again every `retry` after a failure. A null `anchor` is for tests only: every state is treated
+  // as anchored.
+  Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Believed believed,
                std::chrono::milliseconds retry);
   ~Acknowledger();
   Acknowledger(const Acknowledger&) = delete;
   Acknowledger& operator=(const Acknowledger&) = delete;
 
-  // Queues a group that is durable in the database. `state` and `governance` are those after the
+  // Queues a group that is durable in the database. `state` and `believed` are those after the
   // group. The caller must be the writer's thread, and must keep the order of the commits.
-  void take(WriteGroup group, const LogState& state, Governed governance);
+  void take(WriteGroup group, const LogState& state, Believed believed);
   // Answers all queued groups and ends the thread.
   void stop();
 
@@ -70,19 +69,19 @@ class Acknowledger {
   struct Sealed {
     WriteGroup group;
     LogState state;
-    Governed governance;
+    Believed believed;
   };
 
   void run();
   std::vector<Sealed> next();
-  Status anchor(const LogState& state, const Governed& governance);
+  Status anchor(const LogState& state, const Believed& believed);
 
   const std::unique_ptr<Anchor> anchor_;
   const std::chrono::milliseconds retry_;
   // Used only on the acknowledger's thread.
   LogState newest_;  // newest state known to be in the database
-  Governed newest_governance_;
-  Governed anchored_governance_;
+  Believed newest_believed_;
+  Believed anchored_believed_;
 
   std::atomic<bool> failing_ = false;
   mutable std::mutex mutex_;

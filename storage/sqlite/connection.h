@@ -11,6 +11,7 @@
 #include "schemas/core/error.h"
 #include "storage/report_rules.h"
 #include "storage/sqlite/handles.h"
+#include "storage/sqlite/map_table.h"
 #include "storage/sqlite/query.h"
 
 namespace assay::storage::sqlite {
@@ -31,6 +32,9 @@ class Connection {
   // Sets the key with which the seals of rows are made and checked (seals.h).
   void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
   [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
+
+  // Returns what the transaction sees of the record map.
+  [[nodiscard]] MapTable& map() { return map_; }
 
   // Sets the rules that choose which reports decisions use (storage/report_rules.h). The caller
   // must set them before jobs are written or reports are read.
@@ -89,6 +93,7 @@ class Connection {
   std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized earlier
   std::optional<Error> failure_;
   std::shared_ptr<const SecretBytes> seal_key_;
+  MapTable map_{*this};
   const ReportRules* rules_ = nullptr;
   int wal_pages_ = 0;
 };

@@ -11,8 +11,7 @@
 namespace assay::storage::sqlite {
 namespace {
 
-Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index,
-                                            SealedRow& sealed) {
+Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index) {
   std::vector<std::string> texts;
   Query query = connection.query(sql);
   query.bind(index);
@@ -21,7 +20,6 @@ Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, Lea
     if (!row) {
       return texts;
     }
-    sealed.add(query);
     texts.push_back(query.text(0));
   }
 }
@@ -73,46 +71,53 @@ Result<std::int64_t> check_new(Connection& connection, const DecisionRow& row, T
   return any ? last.integer(1) : 0;
 }
 
-// The row with its lists, and what is sealed of them.
-Result<DecisionRow> read_row(Connection& connection, LeafIndex index, SealedRow& sealed) {
-  Query query = connection.query(Sql::kDecisionGet);
-  ASSAY_ASSIGN(const bool found, query.bind(index).next());
-  if (!found) {
-    return fail(ErrorCode::kDataLoss, "an index names a decision that is missing");
+Seal seal_of_row(const Connection& connection, const DecisionRow& row) {
+  Bytes message = to_bytes("decision\n");
+  const auto add = [&message](std::string_view text) {
+    const std::string size = std::to_string(text.size()) + ":";
+    message.insert(message.end(), size.begin(), size.end());
+    message.insert(message.end(), text.begin(), text.end());
+  };
+  add(std::to_string(row.log_index));
+  add(row.id);
+  add(row.envelope.text());
+  add(row.allowed ? "allow" : "deny");
+  add(row.point);
+  add(row.name_space);
+  add(std::to_string(row.evaluated_at.time_since_epoch().count()));
+  for (const std::vector<std::string>* list : {&row.subjects, &row.reasons}) {
+    add(std::to_string(list->size()));
+    std::ranges::for_each(*list, add);
   }
-  sealed.add(query);
-  ASSAY_ASSIGN(Digest envelope, query.digest(1));
-  ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index, sealed));
-  ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index, sealed));
-  return DecisionRow{.id = id_in(query, 0),
-                     .envelope = DocumentId(std::move(envelope)),
-                     .allowed = query.integer(2) != 0,
-                     .point = query.text(3),
-                     .subjects = std::move(subjects),
-                     .name_space = query.text(4),
-                     .reasons = std::move(reasons),
-                     .evaluated_at = query.time(5),
-                     .log_index = index};
-}
-
-// What is sealed is what reads back: it must be what was to be written.
-Status seal_row(Connection& connection, const DecisionRow& row) {
-  SealedRow sealed(Sealed::kDecision, seal_name(row.log_index));
-  ASSAY_ASSIGN(const DecisionRow written, read_row(connection, row.log_index, sealed));
-  if (written.id != row.id || written.name_space != row.name_space ||
-      written.subjects != row.subjects || written.reasons != row.reasons) {
-    return fail(ErrorCode::kDataLoss, "a decision does not read back as it was written");
-  }
-  return sealed.keep(connection);
+  return seal_of(connection, message);
 }
 
 }  // namespace
 
 Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
-  SealedRow sealed(Sealed::kDecision, seal_name(index));
-  auto row = read_row(connection, index, sealed);
-  ASSAY_TRY(sealed.check(connection));
-  return row;
+  Query query = connection.query(Sql::kDecisionGet);
+  ASSAY_ASSIGN(const bool found, query.bind(index).next());
+  if (!found) {
+    return fail(ErrorCode::kDataLoss, "an index names a decision that is missing");
+  }
+  ASSAY_ASSIGN(Digest envelope, query.digest(1));
+  ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index));
+  ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index));
+  DecisionRow row{.id = id_in(query, 0),
+                  .envelope = DocumentId(std::move(envelope)),
+                  .allowed = query.integer(2) != 0,
+                  .point = query.text(3),
+                  .subjects = std::move(subjects),
+                  .name_space = query.text(4),
+                  .reasons = std::move(reasons),
+                  .evaluated_at = query.time(5),
+                  .log_index = index};
+  const bool fits = std::ranges::equal(query.view(6), seal_of_row(connection, row));
+  return fits ? Result<DecisionRow>(std::move(row))
+              : fail(ErrorCode::kDataLoss,
+                     "a stored decision was changed by something else than this service; see "
+                     "docs/recovery.md",
+                     "decision " + std::to_string(index));
 }
 
 Result<DecisionRow> load_decision(Connection& connection, const std::string& id) {
@@ -166,10 +171,13 @@ Status write_decision(Connection& connection, const DecisionRow& row, std::int64
                 .bind(row.name_space)
                 .bind(row.evaluated_at)
                 .bind(time_high)
+                .bind(seal_of_row(connection, row))
                 .run());
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionSubjectInsert, row.log_index, row.subjects));
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionReasonInsert, row.log_index, row.reasons));
-  return seal_row(connection, row);
+  // It must read back as it was to be written: numbers stand for its texts.
+  const auto written = load_decision_at(connection, row.log_index);
+  return written ? Status() : std::unexpected(written.error());
 }
 
 }  // namespace

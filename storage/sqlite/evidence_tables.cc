@@ -2,6 +2,7 @@
 #include "storage/sqlite/evidence_tables.h"
 
 #include <algorithm>
+#include <map>
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
@@ -74,6 +75,26 @@ Result<std::vector<EvidenceRow>> evidence_rows(Connection& connection, Query& qu
   }
 }
 
+// "statement:ID" of the subject of its evidence, and nullopt for a subject of another kind.
+std::optional<std::string> evidence_list(const std::string& subject) {
+  return subject.starts_with(kStatementPrefix) ? std::optional(subject.substr(0, subject.find('/')))
+                                               : std::nullopt;
+}
+
+// Counts a row of evidence for a statement that is not there yet.
+Status count_stage_evidence(Connection& connection, const EvidenceRow& row) {
+  const auto list = evidence_list(row.subject);
+  if (!list) {
+    return {};
+  }
+  const auto before = load_evidence(connection, row.subject);
+  if (before || before.error().code != ErrorCode::kNotFound) {
+    return before ? Status() : std::unexpected(before.error());
+  }
+  ASSAY_ASSIGN(const std::uint64_t known, load_count(connection, Sealed::kStageEvidence, *list));
+  return store_count(connection, Sealed::kStageEvidence, *list, known + 1);
+}
+
 Status check_limit(std::size_t limit) {
   return limit >= 1 && limit <= kMaxLimit
              ? Status()
@@ -121,6 +142,7 @@ Result<std::uint64_t> load_high_water(Connection& connection, const std::string&
   Query query = connection.query(Sql::kHighWaterGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kHighWater, name));
     return 0;
   }
   ASSAY_TRY(check_seal(connection, Sealed::kHighWater, name, query));
@@ -130,9 +152,8 @@ Result<std::uint64_t> load_high_water(Connection& connection, const std::string&
 Result<DocumentId> load_high_water_collateral(Connection& connection, const std::string& name) {
   Query query = connection.query(Sql::kHighWaterGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
-  if (found) {
-    ASSAY_TRY(check_seal(connection, Sealed::kHighWater, name, query));
-  }
+  ASSAY_TRY(found ? check_seal(connection, Sealed::kHighWater, name, query)
+                  : check_absent(connection, Sealed::kHighWater, name));
   if (!found || query.is_null(1)) {
     return fail(ErrorCode::kNotFound, "no collateral is stored for this mark", name);
   }
@@ -188,6 +209,7 @@ Result<EvidenceRow> load_evidence(Connection& connection, const std::string& sub
   Query query = connection.query(Sql::kEvidenceGet);
   ASSAY_ASSIGN(const bool found, query.bind(subject).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kEvidence, subject));
     return fail(ErrorCode::kNotFound, "nothing stands on evidence under this name", subject);
   }
   return evidence_from(connection, query);
@@ -216,7 +238,25 @@ Result<std::vector<EvidenceRow>> load_stage_evidence(Connection& connection,
   const std::string prefix = std::string(kStatementPrefix) + statement.text();
   Query query = connection.query(Sql::kEvidenceOfStatement);
   // '0' follows '/'
-  return evidence_rows(connection, query.bind(prefix + "/").bind(prefix + "0"));
+  ASSAY_ASSIGN(auto rows, evidence_rows(connection, query.bind(prefix + "/").bind(prefix + "0")));
+  ASSAY_ASSIGN(const std::uint64_t known, load_count(connection, Sealed::kStageEvidence, prefix));
+  return rows.size() == known
+             ? Result<std::vector<EvidenceRow>>(std::move(rows))
+             : fail(ErrorCode::kDataLoss, "evidence for a statement is missing", prefix);
+}
+
+Status collect_evidence_counts(Connection& connection) {
+  ASSAY_ASSIGN(const auto subjects, connection.texts("SELECT subject FROM evidence"));
+  std::map<std::string, std::uint64_t> counts;
+  for (const std::string& subject : subjects) {
+    if (const auto list = evidence_list(subject)) {
+      ++counts[*list];
+    }
+  }
+  for (const auto& [list, count] : counts) {
+    ASSAY_TRY(store_count(connection, Sealed::kStageEvidence, list, count));
+  }
+  return {};
 }
 
 Status put_evidence(Connection& connection, const EvidenceRow& row) {
@@ -232,6 +272,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
     ASSAY_ASSIGN(boot, canonical_json(to_json(*row.boot)));
   }
   ASSAY_ASSIGN(const std::uint64_t now, generation(connection));
+  ASSAY_TRY(count_stage_evidence(connection, row));
   Query query = connection.query(Sql::kEvidencePut);
   query.bind(row.subject)
       .bind(row.node)
@@ -262,7 +303,21 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
 
 // Nothing that counts stands on it any more: no version rises.
 Status forget_evidence(Connection& connection, const std::string& subject) {
-  return connection.query(Sql::kEvidenceForget).bind(subject).run();
+  bool removed = false;
+  {
+    Query query = connection.query(Sql::kEvidenceForget);
+    ASSAY_ASSIGN(removed, query.bind(subject).next());
+  }
+  if (!removed) {
+    return {};
+  }
+  ASSAY_TRY(erase_seal(connection, Sealed::kEvidence, subject));
+  const auto list = evidence_list(subject);
+  if (!list) {
+    return {};
+  }
+  ASSAY_ASSIGN(const std::uint64_t known, load_count(connection, Sealed::kStageEvidence, *list));
+  return store_count(connection, Sealed::kStageEvidence, *list, known - 1);
 }
 
 }  // namespace assay::storage::sqlite

@@ -40,6 +40,8 @@ namespace assay::storage::sqlite {
                                                                    std::size_t limit);
 [[nodiscard]] Result<std::vector<EvidenceRow>> load_due_evidence(Connection& connection,
                                                                  Timestamp now, std::size_t limit);
+// Puts the numbers of rows of evidence for statements into the record map. Used only by a repair.
+[[nodiscard]] Status collect_evidence_counts(Connection& connection);
 [[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);
 [[nodiscard]] Status forget_evidence(Connection& connection, const std::string& subject);
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kLargestPage = 65'536;
 constexpr std::uint8_t kTableLeaf = 0x0d;
-// Of last_write: only, time, wall, tag, number, copied.
-constexpr std::size_t kColumns = 6;
+// Of last_write: only, time, wall, seal, number, copied, map.
+constexpr std::size_t kColumns = 7;
 constexpr std::size_t kNumberColumn = 4;
 constexpr std::uint64_t kHeaderBytes = 1 + kColumns;  // of the record, one for each type
 // Numbers begin here, so that each has six bytes: a row that keeps its size is written in place.
@@ -148,10 +148,6 @@ Result<FileAge> load_file_age(Connection& connection) {
     return fail(ErrorCode::kDataLoss, "the number of the last write is missing");
   }
   return FileAge{query.count(0), query.count(1)};
-}
-
-Status store_file_age(Connection& connection, const FileAge& age) {
-  return connection.query(Sql::kFileAgePut).bind(age.number).bind(age.copied).run();
 }
 
 Status check_file_age(Connection& connection) {

@@ -22,9 +22,6 @@ struct FileAge {
 
 // Reads the numbers through the write-ahead log. Errors: data-loss when they are missing.
 [[nodiscard]] Result<FileAge> load_file_age(Connection& connection);
-// Stores the numbers. The caller must be in a transaction.
-[[nodiscard]] Status store_file_age(Connection& connection, const FileAge& age);
-
 // Compares the database file, without its write-ahead log, with what `connection` reads through the
 // log. The caller must call this before anything copies the log into the file. A database without a
 // log passes. After an error, `connection` does not copy the log when it closes.

@@ -10,7 +10,6 @@
 namespace assay::storage::sqlite {
 namespace {
 
-constexpr std::size_t kKeptStates = 16;
 // Names of the documents in their table, and in the errors about them.
 constexpr std::string_view kTrust = "trust";
 constexpr std::string_view kPolicies = "policies";
@@ -166,35 +165,6 @@ Result<std::shared_ptr<const Governance>> verified_governance(
   ASSAY_ASSIGN(const auto head, follow_chain(connection, state, anchored));
   ASSAY_ASSIGN(Governance governance, governance_at(connection, head));
   return std::make_shared<const Governance>(std::move(governance));
-}
-
-GovernanceHistory::GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first) {
-  entries_.push_back({size, std::move(first)});
-}
-
-void GovernanceHistory::publish(TreeSize size, std::shared_ptr<const Governance> state) {
-  const std::lock_guard lock(mutex_);
-  entries_.push_back({size, std::move(state)});
-  if (entries_.size() > kKeptStates) {
-    entries_.erase(entries_.begin());
-  }
-}
-
-void GovernanceHistory::withdraw(const std::shared_ptr<const Governance>& state) {
-  const std::lock_guard lock(mutex_);
-  if (entries_.size() > 1 && entries_.back().state == state) {
-    entries_.pop_back();
-  }
-}
-
-std::shared_ptr<const Governance> GovernanceHistory::at(TreeSize size) const {
-  const std::lock_guard lock(mutex_);
-  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-    if (entry->from <= size) {
-      return entry->state;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace assay::storage::sqlite

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -37,28 +36,5 @@ namespace assay::storage::sqlite {
 // Runs follow_chain() and governance_at(), and returns the verified state.
 [[nodiscard]] Result<std::shared_ptr<const Governance>> verified_governance(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
-
-// The governance states that snapshots may need. A snapshot reads the rows of one commit, so it
-// must use the state of the same commit. Threading: any thread.
-class GovernanceHistory {
- public:
-  GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first);
-  // Adds the state of the commit that makes the log `size` entries long. The caller must call this
-  // before that commit.
-  void publish(TreeSize size, std::shared_ptr<const Governance> state);
-  // Removes `state`, which publish() added, when the commit did not happen.
-  void withdraw(const std::shared_ptr<const Governance>& state);
-  // Returns the state that fits the rows of the commit at log size `size`; nullptr when this commit
-  // is too old.
-  [[nodiscard]] std::shared_ptr<const Governance> at(TreeSize size) const;
-
- private:
-  struct Entry {
-    TreeSize from;
-    std::shared_ptr<const Governance> state;
-  };
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // guarded by mutex_; ascending, few
-};
 
 }  // namespace assay::storage::sqlite

@@ -7,6 +7,7 @@
 #include "schemas/checkpoint.h"
 #include "storage/anchor.h"
 #include "storage/sqlite/database_file.h"
+#include "storage/sqlite/head.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/writer.h"
@@ -47,14 +48,15 @@ Status add_signature(const SqliteOptions& options, const Signer& current, const 
   // The rest of it does not change: the store was opened a moment ago, and wrote it.
   Anchor anchor(options.anchor_path);
   ASSAY_ASSIGN(const Anchor::State known, anchor.load());
-  return anchor.save(state.note, known.epochs, known.head);
+  return anchor.save(state.note, known.epochs, known.head, known.map);
 }
 
 Result<std::optional<LastWrite>> latest(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadOnly));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
-  return load_last_write(*connection);
+  const auto head = load_head(*connection);
+  return head && head->last != LastWrite{} ? std::optional(head->last) : std::nullopt;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "storage/inspect.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -14,9 +16,11 @@
 #include "storage/sqlite/events.h"
 #include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/head.h"
+#include "storage/sqlite/history.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
-#include "storage/sqlite/marks.h"
+#include "storage/sqlite/map_table.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/schema.h"
@@ -33,6 +37,9 @@ namespace {
 
 constexpr std::size_t kMaxFindings = 1000;
 constexpr int kPage = 1000;
+constexpr std::array kCounterTables = {std::pair(Sealed::kVersion, "versions"),
+                                       std::pair(Sealed::kUsage, "signer_usage"),
+                                       std::pair(Sealed::kChange, "statement_changes")};
 
 template <typename T>
 Status status_of(const Result<T>& result) {
@@ -75,55 +82,47 @@ class Finder {
     governance_ = *checked;
   }
 
-  Status seals() {
-    for (const Sealed kind : kAllSealed) {
-      ASSAY_ASSIGN(const std::uint64_t sealed, seals_of(kind));
-      const std::string count = std::string("SELECT count(*) FROM ") + table_of(kind);
-      const auto rows = connection_.integer(count.c_str());
-      if (!rows) {
-        add("index", table_of(kind), rows.error().detail);
-      } else if (std::cmp_greater(*rows, sealed)) {
-        add("row", table_of(kind),
-            std::to_string(static_cast<std::uint64_t>(*rows) - sealed) +
-                " rows were not written by this service");
+  // The rest is held against the map, whatever it is.
+  void map(const std::optional<MapState>& anchored) {
+    auto stored = load_map(connection_);
+    if (!stored) {
+      return add("row", "record_map", stored.error().detail);
+    }
+    for (const BucketNumber number : stored->damaged) {
+      add("row", "record_map " + std::to_string(number), "the bucket does not fit its seal");
+    }
+    const auto head = load_head(connection_);
+    if (!head) {
+      add("row", "last_write", head.error().detail);
+    } else if (stored->damaged.empty() && stored->map.root() != head->map) {
+      add("row", "record_map", "it is not the one of the newest write: rows were put back");
+    } else if (anchored) {
+      add("anchor", "record_map", check_map({head->number, head->map}, *anchored));
+    }
+    connection_.map().trust(std::move(stored->map));
+  }
+
+  Status rows() {
+    ASSAY_ASSIGN(const EntryCounts entries, count_entries(connection_));
+    for (const Sealed kind : kSealedTables) {
+      ASSAY_ASSIGN(const std::uint64_t whole, rows_of(kind));
+      const std::uint64_t known = entries.at(std::to_underlying(kind));
+      if (known > whole) {
+        add("missing-row", table_of(kind),
+            std::to_string(known - whole) + " rows of the record map are missing or damaged");
       }
     }
-    return {};
+    for (const auto& [kind, table] : kCounterTables) {
+      const std::string sql = std::string("SELECT count(*) FROM ") + table;
+      ASSAY_ASSIGN(const std::int64_t rows, connection_.integer(sql.c_str()));
+      if (std::cmp_less(rows, entries.at(std::to_underlying(kind)))) {
+        add("missing-row", table, "rows of the record map are missing");
+      }
+    }
+    return decisions();
   }
 
   void counters() { add("row", {}, check_counters(connection_, tell("row"))); }
-
-  // A decision asks for no more places than these tables name.
-  void places() {
-    const auto differs = [this](const PlaceDifference& difference) {
-      std::string name = difference.name;
-      std::ranges::replace(name, '\x1f', ' ');
-      add("derived", difference.table + " " + name,
-          difference.missing ? "what jobs reported about it has no row"
-                             : "it is not what jobs reported");
-    };
-    add("derived", "newest_reports", compare_places(connection_, differs));
-  }
-
-  // Without its mark, older collateral would pass for the newest.
-  void marks() {
-    const auto lost = [this](const LostMark& mark) {
-      add("derived", "high_waters " + mark.name,
-          mark.stored == 0 ? "records or evidence speak of it, and it has no row"
-                           : "it is lower than records or evidence say");
-    };
-    add("derived", "high_waters", compare_marks(connection_, lost));
-  }
-
-  // A start does not believe the time of a write that does not fit its seal.
-  void last_write() {
-    const auto last = load_last_write(connection_);
-    if (!last) {
-      add("row", "last_write", last.error().detail);
-    } else if (!*last && state_.size > 0) {
-      add("row", "last_write", "the time of the last write was changed by something else");
-    }
-  }
 
   void derived() {
     add("derived", {}, compare_derived(connection_, governance_, progress_, tell("derived")));
@@ -194,39 +193,40 @@ class Finder {
   }
 
  private:
-  Result<std::uint64_t> seals_of(Sealed kind) {
-    if (kind == Sealed::kGeneration) {  // the only row of its table, without a name
-      add("row", std::string(name(kind)), read_sealed(connection_, kind, {}));
-      return 1;
+  // How many rows fit their entries.
+  Result<std::uint64_t> rows_of(Sealed kind) {
+    const auto names = sealed_names(connection_, kind);
+    if (!names) {
+      add("index", table_of(kind), names.error().detail);
+      return 0;
     }
+    std::uint64_t whole = 0;
     std::uint64_t done = 0;
-    for (std::string after;;) {
-      std::vector<std::string> names;
-      {
-        Query query = connection_.query(Sql::kSealNames);
-        query.bind(std::to_underlying(kind)).bind(after).bind(kPage);
-        while (true) {
-          ASSAY_ASSIGN(const bool row, query.next());
-          if (!row) {
-            break;
-          }
-          names.push_back(query.text(0));
-        }
+    for (const std::string& row : *names) {
+      const Status read = read_sealed(connection_, kind, row);
+      if (read) {
+        ++whole;
+      } else {
+        const bool gone = read.error().code == ErrorCode::kNotFound ||
+                          read.error().detail.ends_with("that is missing");
+        add(gone ? "missing-row" : "row", std::string(name(kind)) + " " + row, read.error().detail);
       }
-      for (const std::string& row : names) {
-        if (const Status read = read_sealed(connection_, kind, row); !read) {
-          const bool gone = read.error().code == ErrorCode::kNotFound ||
-                            read.error().detail.ends_with("that is missing");
-          add(gone ? "missing-row" : "row", shown(kind, row), read.error().detail);
-        }
-      }
-      done += names.size();
-      progress_(name(kind), done);
-      if (names.size() < static_cast<std::size_t>(kPage)) {
-        return done;
-      }
-      after = names.back();
+      progress_(name(kind), ++done);
     }
+    return whole;
+  }
+
+  // Each has its seal beside it.
+  Status decisions() {
+    ASSAY_ASSIGN(const auto indexes, connection_.texts("SELECT log_index FROM decisions"));
+    std::uint64_t done = 0;
+    for (const std::string& index : indexes) {
+      const auto row = load_decision_at(
+          connection_, static_cast<LeafIndex>(std::strtoll(index.c_str(), nullptr, 10)));
+      add("row", "decision " + index, status_of(row));
+      progress_("decision", ++done);
+    }
+    return {};
   }
 
   void document(const Bytes& bytes) {
@@ -319,6 +319,16 @@ class Finder {
   std::vector<Damage> findings_;
 };
 
+std::optional<Believed> believe_what_is_stored(Connection& connection, std::uint64_t number) {
+  auto governance = load_governance(connection);
+  auto stored = load_map(connection);
+  if (!governance || !stored) {
+    return std::nullopt;
+  }
+  return Believed{number, std::make_shared<const Governance>(std::move(*governance)),
+                  std::move(stored->map)};
+}
+
 class SqliteInspection final : public Inspection {
  public:
   SqliteInspection(const SqliteOptions& options, const Signer& signer, const Clock& clock,
@@ -338,14 +348,11 @@ class SqliteInspection final : public Inspection {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     ASSAY_ASSIGN(auto connection, pool_->take());
     const auto state = load_checkpoint(*connection);
-    auto governance = load_governance(*connection);
     pool_->give_back(std::move(connection));
-    if (!state || !*state || !governance) {
+    if (!state || !*state) {
       return fail(ErrorCode::kDataLoss, "the database cannot be read");
     }
-    const GovernanceHistory history((*state)->size,
-                                    std::make_shared<const Governance>(std::move(*governance)));
-    return SqliteSnapshot::open(pool_, history, **state, clock_.now());
+    return SqliteSnapshot::open(pool_, believe_what_is_stored, **state, clock_.now());
   }
 
  private:
@@ -369,11 +376,9 @@ class SqliteInspection final : public Inspection {
       finder.add("anchor", options_.anchor_path, check_anchored_log(connection, *state, *anchor));
     }
     finder.governance(anchor ? anchor->head : std::optional<ChainHead>());
-    finder.add("row", {}, finder.seals());
+    finder.map(anchor ? std::optional(anchor->map) : std::nullopt);
+    finder.add("row", {}, finder.rows());
     finder.counters();
-    finder.places();
-    finder.marks();
-    finder.last_write();
     if (deep) {
       finder.add("log", {}, check_log(connection, *state));
       finder.add("document", {}, finder.documents());

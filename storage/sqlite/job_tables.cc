@@ -175,10 +175,9 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
   return bind_progress(query, row, texts, order).run();
 }
 
-Status seal_job(Connection& connection, std::int64_t seq) {
+Status seal_job(Connection& connection, const std::string& id, std::int64_t seq) {
   Query query = connection.query(Sql::kJobGet);
-  return keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)),
-                   query.bind(seq));
+  return keep_seal(connection, Sealed::kJob, id, query.bind(seq));
 }
 
 }  // namespace
@@ -189,8 +188,7 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a job that is missing");
   }
-  ASSAY_TRY(
-      check_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)), query));
+  ASSAY_TRY(check_seal(connection, Sealed::kJob, query.text(0), query));
   ASSAY_ASSIGN(ArtifactId artifact, artifact_column(query, 1));
   ASSAY_ASSIGN(Json subset, json_column(query, 6));
   ASSAY_ASSIGN(const JobState state, state_from(query, 10));
@@ -227,6 +225,7 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
 Result<JobRow> load_job(Connection& connection, const std::string& id) {
   ASSAY_ASSIGN(const auto seq, find_job(connection, id));
   if (!seq) {
+    ASSAY_TRY(check_absent(connection, Sealed::kJob, id));
     return no_job(id);
   }
   ASSAY_ASSIGN(JobRow job, load_job_at(connection, *seq));
@@ -306,7 +305,7 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
       return no_job(row.id);
     }
   }
-  ASSAY_TRY(seal_job(connection, *seq));
+  ASSAY_TRY(seal_job(connection, row.id, *seq));
   return counts ? note_report(connection, row, *seq) : Status();
 }
 

@@ -93,20 +93,6 @@ Result<SaidMarks> said_marks(Connection& connection) {
 
 }  // namespace
 
-Status compare_marks(Connection& connection, const std::function<void(const LostMark&)>& tell) {
-  ASSAY_ASSIGN(const SaidMarks marks, said_marks(connection));
-  for (const auto& [name, mark] : marks) {
-    const auto stored = load_high_water(connection, name);
-    if (!stored && !is_damage(stored.error())) {
-      return std::unexpected(stored.error());
-    }
-    if (stored && *stored < mark.value) {
-      tell({name, *stored, mark.value});
-    }
-  }
-  return {};
-}
-
 Result<std::uint64_t> remake_marks(Connection& connection) {
   ASSAY_ASSIGN(const SaidMarks marks, said_marks(connection));
   std::uint64_t made = 0;

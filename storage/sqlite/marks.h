@@ -11,16 +11,6 @@
 
 namespace assay::storage::sqlite {
 
-struct LostMark {
-  std::string name;
-  std::uint64_t stored;  // 0: none
-  std::uint64_t said;
-};
-// Compares the marks with those of collateral.accepted records and of stored evidence. Calls `tell`
-// with each that is lower than they say. Says nothing of rows and records that are damaged: their
-// seals and digests show it.
-[[nodiscard]] Status compare_marks(Connection& connection,
-                                   const std::function<void(const LostMark&)>& tell);
 // Raises the marks to what they say, with the collateral that was kept. Returns how many rose. The
 // caller must have removed the rows that do not fit their seals.
 [[nodiscard]] Result<std::uint64_t> remake_marks(Connection& connection);

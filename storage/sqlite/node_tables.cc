@@ -27,6 +27,7 @@ Result<std::optional<ChallengeRow>> find_challenge(Connection& connection, ByteV
   Query query = connection.query(Sql::kChallengeGet);
   ASSAY_ASSIGN(const bool found, query.bind(nonce).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kChallenge, hex_encode(nonce)));
     return std::nullopt;
   }
   ASSAY_TRY(check_seal(connection, Sealed::kChallenge, hex_encode(nonce), query));
@@ -90,6 +91,7 @@ Result<std::optional<NodeRow>> find_node(Connection& connection, const std::stri
   Query query = connection.query(Sql::kEnrolledGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kNode, name));
     return std::nullopt;
   }
   ASSAY_ASSIGN(NodeRow row, node_from(connection, query));
@@ -112,6 +114,7 @@ Result<std::optional<std::string>> find_key_owner(Connection& connection, const 
   Query query = connection.query(Sql::kEnrolledKeyOwner);
   ASSAY_ASSIGN(const bool found, query.bind(key).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kNodeKey, key.text()));
     return std::nullopt;
   }
   ASSAY_TRY(check_seal(connection, Sealed::kNodeKey, key.text(), query));
@@ -209,8 +212,17 @@ Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp 
   if (known) {
     return fail(ErrorCode::kConflict, "the nonce has been issued already");
   }
-  ASSAY_TRY(
-      connection.query(Sql::kChallengeForget).bind(now - kRemember).bind(kForgetAtOnce).run());
+  {
+    Query query = connection.query(Sql::kChallengeForget);
+    query.bind(now - kRemember).bind(kForgetAtOnce);
+    while (true) {
+      ASSAY_ASSIGN(const bool forgotten, query.next());
+      if (!forgotten) {
+        break;
+      }
+      ASSAY_TRY(erase_seal(connection, Sealed::kChallenge, hex_encode(query.view(0))));
+    }
+  }
   {
     Query query = connection.query(Sql::kChallengeInsert);
     query.bind(row.nonce)
@@ -284,15 +296,7 @@ Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::st
 }
 
 Result<std::uint64_t> load_node_version(Connection& connection, const std::string& name) {
-  ASSAY_ASSIGN(const std::uint64_t version, load_version(connection, Versioned::kNode, name));
-  if (version == 0) {
-    Query query = connection.query(Sql::kEnrolledGet);
-    ASSAY_ASSIGN(const bool found, query.bind(name).next());
-    if (found) {
-      return fail(ErrorCode::kDataLoss, "the row that counts changes is missing", name);
-    }
-  }
-  return version;
+  return load_version(connection, Versioned::kNode, name);
 }
 
 Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
@@ -322,6 +326,7 @@ Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifa
   Query query = connection.query(Sql::kOutlineGet);
   ASSAY_ASSIGN(const bool found, query.bind(artifact.text()).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kOutline, artifact.text()));
     return fail(ErrorCode::kNotFound, "the artifact has no stored outline", artifact.text());
   }
   ASSAY_TRY(check_seal(connection, Sealed::kOutline, artifact.text(), query));

@@ -88,12 +88,25 @@ Result<Json> workload_from(Connection& connection, Json column) {
   return workload;
 }
 
+// Removes the entries of the rows that `query` deletes and returns the names of.
+Status erase_all(Connection& connection, Sealed kind, Query& query) {
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return {};
+    }
+    std::string name = query.text(0);
+    for (int column = 1; column < query.columns(); ++column) {
+      name = seal_name({name, query.text(column)});
+    }
+    ASSAY_TRY(erase_seal(connection, kind, name));
+  }
+}
+
 Status forget(Connection& connection, bool bound, Timestamp before) {
-  return connection.query(Sql::kPodForget)
-      .bind(bound ? 1 : 0)
-      .bind(before)
-      .bind(kForgetAtOnce)
-      .run();
+  Query query = connection.query(Sql::kPodForget);
+  query.bind(bound ? 1 : 0).bind(before).bind(kForgetAtOnce);
+  return erase_all(connection, Sealed::kPod, query);
 }
 
 }  // namespace
@@ -103,6 +116,7 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
   Query query = connection.query(Sql::kPodGet);
   ASSAY_ASSIGN(const bool found, query.bind(cluster).bind(uid).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kPod, seal_name({cluster, uid})));
     return fail(ErrorCode::kNotFound, "no pod was admitted under this uid", uid);
   }
   ASSAY_TRY(check_seal(connection, Sealed::kPod, seal_name({cluster, uid}), query));
@@ -172,7 +186,8 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
 }
 
 Status remove_pod(Connection& connection, const std::string& cluster, const std::string& uid) {
-  return connection.query(Sql::kPodRemove).bind(cluster).bind(uid).run();
+  ASSAY_TRY(connection.query(Sql::kPodRemove).bind(cluster).bind(uid).run());
+  return erase_seal(connection, Sealed::kPod, seal_name({cluster, uid}));
 }
 
 Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
@@ -180,6 +195,7 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
   Query query = connection.query(Sql::kClaimGet);
   ASSAY_ASSIGN(const bool found, query.bind(cluster).bind(name_space).bind(name).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kClaim, seal_name({cluster, name_space, name})));
     return fail(ErrorCode::kNotFound, "nothing is known of this claim", name_space + "/" + name);
   }
   ASSAY_TRY(check_seal(connection, Sealed::kClaim, seal_name({cluster, name_space, name}), query));
@@ -187,7 +203,11 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
 }
 
 Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now) {
-  ASSAY_TRY(connection.query(Sql::kClaimForget).bind(now - kKeepClaim).bind(kForgetAtOnce).run());
+  {
+    Query query = connection.query(Sql::kClaimForget);
+    query.bind(now - kKeepClaim).bind(kForgetAtOnce);
+    ASSAY_TRY(erase_all(connection, Sealed::kClaim, query));
+  }
   ASSAY_TRY(connection.query(Sql::kClaimPut)
                 .bind(row.cluster)
                 .bind(row.name_space)
@@ -204,12 +224,11 @@ Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now) {
 Status remove_claim(Connection& connection, const std::string& cluster,
                     const std::string& name_space, const std::string& name,
                     const std::string& uid) {
-  return connection.query(Sql::kClaimRemove)
-      .bind(cluster)
-      .bind(name_space)
-      .bind(name)
-      .bind(uid)
-      .run();
+  Query query = connection.query(Sql::kClaimRemove);
+  ASSAY_ASSIGN(const bool removed,
+               query.bind(cluster).bind(name_space).bind(name).bind(uid).next());
+  return removed ? erase_seal(connection, Sealed::kClaim, seal_name({cluster, name_space, name}))
+                 : Status();
 }
 
 }  // namespace assay::storage::sqlite

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/remake.h"
 
+#include <algorithm>
 #include <array>
-#include <map>
-#include <set>
+#include <cstdlib>
 
+#include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/marks.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/seals.h"
+#include "storage/sqlite/statement_tables.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -17,18 +19,29 @@ namespace {
 // Made again from the log by the caller.
 constexpr std::array kFromTheLog = {Sealed::kNode, Sealed::kJob, Sealed::kNodeKey,
                                     Sealed::kOutline};
-// The same, with lists beside them.
-struct ListOf {
-  Sealed kind;
-  Sql drop;
+// The same, at a log index and with lists beside them.
+struct Listed {
+  const char* table;
+  Status (*read)(Connection& connection, LeafIndex index);
+  std::initializer_list<Sql> drop;
 };
-constexpr std::array kLists = {ListOf{Sealed::kStatement, Sql::kStatementSubjectsDelete},
-                               ListOf{Sealed::kStatement, Sql::kStatementInputsDelete},
-                               ListOf{Sealed::kStatement, Sql::kStatementLocationsDelete},
-                               ListOf{Sealed::kStatement, Sql::kStatementSignersDelete},
-                               ListOf{Sealed::kStatement, Sql::kStatementEnvelopesDelete},
-                               ListOf{Sealed::kDecision, Sql::kDecisionSubjectsDelete},
-                               ListOf{Sealed::kDecision, Sql::kDecisionReasonsDelete}};
+
+template <typename Row, Result<Row> (*kLoad)(Connection&, LeafIndex)>
+Status read_at(Connection& connection, LeafIndex index) {
+  const auto row = kLoad(connection, index);
+  return row ? Status() : std::unexpected(row.error());
+}
+
+constexpr std::initializer_list<Sql> kPartsOfStatement = {
+    Sql::kStatementSubjectsDelete, Sql::kStatementInputsDelete,    Sql::kStatementLocationsDelete,
+    Sql::kStatementSignersDelete,  Sql::kStatementEnvelopesDelete, Sql::kStatementDelete};
+constexpr std::initializer_list<Sql> kPartsOfDecision = {
+    Sql::kDecisionSubjectsDelete, Sql::kDecisionReasonsDelete, Sql::kDecisionDelete};
+
+const std::array kListed = {
+    Listed{"statements", read_at<StatementRow, load_statement_at>, kPartsOfStatement},
+    Listed{"decisions", read_at<DecisionRow, load_decision_at>, kPartsOfDecision}};
+
 // Lost: whoever misses such a row is refused, and asks or says it again.
 constexpr std::array kLost = {Sealed::kChallenge, Sealed::kPod, Sealed::kClaim, Sealed::kHighWater,
                               Sealed::kEvidence};
@@ -65,16 +78,21 @@ Result<std::uint64_t> drop_damaged_of(Connection& connection, Sealed kind) {
 }
 
 // A row that a damaged page gave another log index would stand in the way of the one that is made.
-Status drop_damaged_with_lists(Connection& connection, Sealed kind) {
-  ASSAY_ASSIGN(const std::vector<std::string> damaged, damaged_names(connection, kind));
-  for (const std::string& name : damaged) {
-    const auto index = seal_number(name);
-    for (const ListOf& list : kLists) {
-      if (list.kind == kind && index) {
-        ASSAY_TRY(connection.query(list.drop).bind(static_cast<std::int64_t>(*index)).run());
-      }
+Status drop_damaged_of(Connection& connection, const Listed& listed) {
+  const std::string indexes = std::string("SELECT log_index FROM ") + listed.table;
+  ASSAY_ASSIGN(const auto texts, connection.texts(indexes.c_str()));
+  for (const std::string& text : texts) {
+    const std::int64_t index = std::strtoll(text.c_str(), nullptr, 10);
+    const Status read = listed.read(connection, static_cast<LeafIndex>(index));
+    if (read) {
+      continue;
     }
-    ASSAY_TRY(drop_sealed(connection, kind, name));
+    if (read.error().code == ErrorCode::kStorage) {
+      return read;
+    }
+    for (const Sql drop : listed.drop) {
+      ASSAY_TRY(connection.query(drop).bind(index).run());
+    }
   }
   return {};
 }
@@ -93,35 +111,31 @@ Status remake_generation(Connection& connection, Repaired& repaired) {
   return seal_generation(connection);
 }
 
-// Names of rows that do not fit their seals, are missing, or differ from the jobs; by table.
-Result<std::map<std::string, std::set<std::string>>> wrong_places(Connection& connection) {
-  std::map<std::string, std::set<std::string>> wrong;
-  for (const Sealed kind : kPlaces) {
-    ASSAY_ASSIGN(const auto damaged, damaged_names(connection, kind));
-    wrong[table_of(kind)].insert(damaged.begin(), damaged.end());
+Result<std::set<std::string>> whole_names(Connection& connection, Sealed kind) {
+  ASSAY_ASSIGN(const auto names, sealed_names(connection, kind));
+  std::set<std::string> whole;
+  for (const std::string& name : names) {
+    ASSAY_ASSIGN(const bool is, is_whole(connection, kind, name));
+    if (is) {
+      whole.insert(name);
+    }
   }
-  ASSAY_TRY(compare_places(connection, [&](const PlaceDifference& difference) {
-    wrong[difference.table].insert(difference.name);
-  }));
-  return wrong;
+  return whole;
 }
 
 }  // namespace
 
 Status Remaker::drop_damaged() {
-  ASSAY_ASSIGN(const auto wrong, wrong_places(connection_));
-  for (const auto& [table, names] : wrong) {
-    if (!names.empty()) {
-      repaired_.made[table] = names.size();
-    }
+  for (const Sealed kind : kPlaces) {
+    ASSAY_ASSIGN(places_[kind], whole_names(connection_, kind));
   }
   ASSAY_TRY(connection_.execute(
       "DELETE FROM newest_reports; DELETE FROM report_groups; DELETE FROM log_subjects"));
   for (const Sealed kind : kFromTheLog) {
     ASSAY_TRY(drop_damaged_of(connection_, kind));
   }
-  for (const Sealed kind : {Sealed::kStatement, Sealed::kDecision}) {
-    ASSAY_TRY(drop_damaged_with_lists(connection_, kind));
+  for (const Listed& listed : kListed) {
+    ASSAY_TRY(drop_damaged_of(connection_, listed));
   }
   for (const Sealed kind : kLost) {
     ASSAY_ASSIGN(const std::uint64_t dropped, drop_damaged_of(connection_, kind));
@@ -129,7 +143,8 @@ Status Remaker::drop_damaged() {
       repaired_.dropped[table_of(kind)] = dropped;
     }
   }
-  return remake_generation(connection_, repaired_);
+  ASSAY_TRY(remake_generation(connection_, repaired_));
+  return collect_map(connection_);  // nothing is missing any more: it is made again
 }
 
 Status Remaker::finish() {
@@ -137,7 +152,16 @@ Status Remaker::finish() {
   if (marks > 0) {
     repaired_.made[table_of(Sealed::kHighWater)] = marks;
   }
-  return remake_places(connection_);
+  ASSAY_TRY(remake_places(connection_));
+  for (const auto& [kind, before] : places_) {
+    ASSAY_ASSIGN(const auto names, sealed_names(connection_, kind));
+    const auto made = std::ranges::count_if(
+        names, [&before](const std::string& name) { return !before.contains(name); });
+    if (made > 0) {
+      repaired_.made[table_of(kind)] = static_cast<std::uint64_t>(made);
+    }
+  }
+  return {};
 }
 
 }  // namespace assay::storage::sqlite

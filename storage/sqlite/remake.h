@@ -2,8 +2,13 @@
 // The part of `assayd repair` for tables whose rows have no log records of their own.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "storage/inspect.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 
@@ -25,6 +30,7 @@ class Remaker {
  private:
   Connection& connection_;
   Repaired& repaired_;
+  std::map<Sealed, std::set<std::string>> places_;  // rows that were whole before
 };
 
 }  // namespace assay::storage::sqlite

@@ -98,105 +98,18 @@ PlaceRow updated(const ReportRules& rules, PlaceRow row, const JobRow& job, std:
   return row;
 }
 
-// Calls `visit` with each job that decisions may depend on, in the order in which they are noted:
-// finished ones as they ended, then open ones; and with the error of each that cannot be read.
-using Visit = std::function<Status(const Result<JobRow>& job, std::int64_t seq)>;
-Status each_job(Connection& connection, const Visit& visit) {
+// The numbers of the jobs in the order in which they are noted: finished ones as they ended, then
+// open ones.
+Result<std::vector<std::int64_t>> jobs_in_order(Connection& connection) {
+  std::vector<std::int64_t> jobs;
   for (const char* const numbers : {"SELECT seq FROM jobs WHERE finished = 1 ORDER BY finish_order",
                                     "SELECT seq FROM jobs WHERE finished = 0 ORDER BY seq"}) {
     ASSAY_ASSIGN(const std::vector<std::string> found, connection.texts(numbers));
     for (const std::string& text : found) {
-      const std::int64_t seq = std::strtoll(text.c_str(), nullptr, 10);
-      const auto job = load_job_at(connection, seq);
-      if (!job || connection.rules().may_count(*job)) {
-        ASSAY_TRY(visit(job, seq));
-      }
+      jobs.push_back(std::strtoll(text.c_str(), nullptr, 10));
     }
   }
-  return {};
-}
-
-std::string group_of(const std::string& place) {
-  std::vector<std::string> columns = seal_columns(place);
-  columns.resize(std::min(columns.size(), kGroupColumns));
-  std::string group;
-  for (const std::string& column : columns) {
-    group += (&column == &columns.front() ? "" : "\x1f") + column;
-  }
-  return group;
-}
-
-// What the jobs say of all places; nullopt when a job cannot be read, which its seal shows.
-Result<std::optional<std::map<std::string, PlaceRow>>> places_of_jobs(Connection& connection) {
-  std::map<std::string, PlaceRow> rows;
-  bool whole = true;
-  ASSAY_TRY(each_job(connection, [&](const Result<JobRow>& job, std::int64_t seq) -> Status {
-    if (!job) {
-      whole = false;
-      return is_damage(job.error()) ? Status() : std::unexpected(job.error());
-    }
-    PlaceRow& row = rows[place_name(job->node, job->artifact, job->scope, place_of(*job))];
-    row = updated(connection.rules(), std::move(row), *job, seq);
-    return {};
-  }));
-  return whole ? std::optional(std::move(rows)) : std::nullopt;
-}
-
-// All rows of both tables; nullopt for one that does not fit its seal.
-struct Places {
-  std::map<std::string, std::optional<PlaceRow>> rows;
-  std::map<std::string, std::optional<std::uint64_t>> groups;
-};
-
-Result<Places> load_all_places(Connection& connection) {
-  Places places;
-  ASSAY_ASSIGN(const auto names, connection.texts("SELECT place FROM newest_reports"));
-  for (const std::string& name : names) {
-    auto row = load_place(connection, name);
-    if (!row && !is_damage(row.error())) {
-      return std::unexpected(row.error());
-    }
-    places.rows.emplace(name, row ? std::move(*row) : std::nullopt);
-  }
-  ASSAY_ASSIGN(const auto groups, connection.texts("SELECT name FROM report_groups"));
-  for (const std::string& name : groups) {
-    const auto count = load_group(connection, name);
-    if (!count && !is_damage(count.error())) {
-      return std::unexpected(count.error());
-    }
-    places.groups.emplace(name, count ? std::optional(*count) : std::nullopt);
-  }
-  return places;
-}
-
-// Tells whether the tables lost what they knew: one lookup, of the newest finished job about an
-// artifact on a node, whose place and group must be known if it says anything.
-Status require_newest_place(Connection& connection, const std::string& node,
-                            const ArtifactId& artifact) {
-  std::int64_t seq = 0;
-  {
-    Query query = connection.query(Sql::kJobListByNodeArtifactFinished);
-    query.bind(node).bind(artifact.text()).bind(1).bind(std::numeric_limits<std::int64_t>::max());
-    ASSAY_ASSIGN(const bool found, query.bind(1).next());
-    if (!found) {
-      return {};
-    }
-    seq = query.integer(0);
-  }
-  ASSAY_ASSIGN(const JobRow job, load_job_at(connection, seq));
-  if (!connection.rules().may_count(job) ||
-      updated(connection.rules(), PlaceRow{}, job, seq) == PlaceRow{}) {
-    return {};
-  }
-  ASSAY_ASSIGN(const auto place, load_place(connection, place_name(job.node, job.artifact,
-                                                                   job.scope, place_of(job))));
-  ASSAY_ASSIGN(const std::uint64_t places,
-               load_group(connection, group_name(job.node, job.artifact, job.scope, job.pod)));
-  return place && places > 0 ? Status()
-                             : fail(ErrorCode::kDataLoss,
-                                    "what is known of the place of a finished job is missing; see "
-                                    "docs/recovery.md",
-                                    job.id);
+  return jobs;
 }
 
 }  // namespace
@@ -205,6 +118,7 @@ Result<std::optional<PlaceRow>> load_place(Connection& connection, const std::st
   Query query = connection.query(Sql::kPlaceGet);
   ASSAY_ASSIGN(const bool found, query.bind(place).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kNewestReport, place));
     return std::nullopt;
   }
   ASSAY_TRY(check_seal(connection, Sealed::kNewestReport, place, query));
@@ -218,6 +132,7 @@ Result<std::uint64_t> load_group(Connection& connection, const std::string& name
   Query query = connection.query(Sql::kGroupGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kReportGroup, name));
     return 0;
   }
   ASSAY_TRY(check_seal(connection, Sealed::kReportGroup, name, query));
@@ -229,7 +144,6 @@ Result<JobRow> load_newest_report(Connection& connection, const std::string& nod
                                   const ReportPlace& place, Timestamp now) {
   ASSAY_ASSIGN(const auto row, load_place(connection, place_name(node, artifact, scope, place)));
   if (!row) {
-    ASSAY_TRY(require_newest_place(connection, node, artifact));
     return fail(ErrorCode::kNotFound, "there is no such job");
   }
   for (const std::int64_t seq : row->doubts) {
@@ -279,20 +193,8 @@ Result<std::vector<ReportPlace>> load_report_places(Connection& connection, cons
     if (known != places.size()) {
       return fail(ErrorCode::kDataLoss, "places that reports were about are missing", group);
     }
-    if (known == 0) {
-      ASSAY_TRY(require_newest_place(connection, node, artifact));
-    }
   }
   return places;
-}
-
-Status check_places(Connection& connection, const JobRow& row) {
-  if (!connection.rules().may_count(row)) {
-    return {};
-  }
-  ASSAY_ASSIGN(const std::uint64_t known,
-               load_group(connection, group_name(row.node, row.artifact, row.scope, row.pod)));
-  return known > 0 ? Status() : require_newest_place(connection, row.node, row.artifact);
 }
 
 Status note_report(Connection& connection, const JobRow& row, std::int64_t seq) {
@@ -312,44 +214,12 @@ Status note_report(Connection& connection, const JobRow& row, std::int64_t seq) 
 }
 
 Status remake_places(Connection& connection) {
-  ASSAY_TRY(
-      connection.execute("DELETE FROM newest_reports; DELETE FROM report_groups;"
-                         "DELETE FROM seals WHERE kind IN (13, 14)"));
-  return each_job(connection, [&](const Result<JobRow>& job, std::int64_t seq) -> Status {
-    return job ? note_report(connection, *job, seq) : std::unexpected(job.error());
-  });
-}
-
-Status compare_places(Connection& connection,
-                      const std::function<void(const PlaceDifference&)>& tell) {
-  ASSAY_ASSIGN(auto said, places_of_jobs(connection));
-  if (!said) {
-    return {};
-  }
-  ASSAY_ASSIGN(const Places stored, load_all_places(connection));
-  std::map<std::string, std::uint64_t> groups;
-  for (const auto& [name, row] : stored.rows) {
-    ++groups[group_of(name)];
-    // A row that says nothing may be there: its jobs ended without a word.
-    const auto expected = said->extract(name);
-    if (row && *row != (expected ? expected.mapped() : PlaceRow{})) {
-      tell({"newest_reports", name, false});
+  ASSAY_ASSIGN(const std::vector<std::int64_t> jobs, jobs_in_order(connection));
+  for (const std::int64_t seq : jobs) {
+    ASSAY_ASSIGN(const JobRow job, load_job_at(connection, seq));
+    if (connection.rules().may_count(job)) {
+      ASSAY_TRY(note_report(connection, job, seq));
     }
-  }
-  for (const auto& [name, row] : *said) {
-    if (row != PlaceRow{}) {
-      ++groups[group_of(name)];
-      tell({"newest_reports", name, true});
-    }
-  }
-  for (const auto& [name, count] : stored.groups) {
-    const auto right = groups.extract(name);
-    if (count && *count != (right ? right.mapped() : 0)) {
-      tell({"report_groups", name, false});
-    }
-  }
-  for (const auto& [name, count] : groups) {
-    tell({"report_groups", name, true});
   }
   return {};
 }

@@ -37,27 +37,13 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Refuses to begin a group of places anew when the newest finished job about the same artifact on
-// the same node says that the tables lost what they knew. The caller must do so before a job is
-// written, other than in a repair. Errors: data-loss.
-[[nodiscard]] Status check_places(Connection& connection, const JobRow& row);
 // Updates the row of the job's place. The caller must do so after writing a job for which
 // ReportRules::may_count() is true, or was true before the write (storage/report_rules.h). `seq` is
 // the number of the job's row. A job whose row was lost and rebuilt has an unknown report. Such a
 // job therefore clears the reports of its place, and is treated as a report that failed to verify
 // the bytes at the time when its row was rebuilt.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
-// Rebuilds the tables of places and groups from the jobs.
+// Rebuilds the tables of places and groups, which are empty, from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);
-
-struct PlaceDifference {
-  std::string table;
-  std::string name;  // of the row
-  bool missing;      // otherwise it says something else
-};
-// Compares both tables with the jobs. Calls `tell` with each row that is missing or differs. Says
-// nothing of rows that do not fit their seals, nor when a job cannot be read: seals show both.
-[[nodiscard]] Status compare_places(Connection& connection,
-                                    const std::function<void(const PlaceDifference&)>& tell);
 
 }  // namespace assay::storage::sqlite

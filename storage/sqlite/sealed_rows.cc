@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/derived.h"
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/report_tables.h"
+#include "storage/sqlite/sealed_lists.h"
 #include "storage/sqlite/statement_tables.h"
 
 namespace assay::storage::sqlite {
@@ -17,16 +18,14 @@ namespace {
 
 struct Table {
   const char* name;
-  const char* seal;              // SQL: the name of a row's seal
-  const char* number = nullptr;  // the column of which that is the number, if it is one
+  const char* seal;  // SQL: the name of a row's seal
 };
 
 // By Sealed.
-constexpr std::array<Table, kAllSealed.size()> kTables = {{
-    {"statements", "printf('%x%x', length(printf('%x', log_index)), log_index)", "log_index"},
-    {"decisions", "printf('%x%x', length(printf('%x', log_index)), log_index)", "log_index"},
+constexpr std::array<Table, kSealedTables.size()> kTables = {{
+    {"statements", "'sha256:' || lower(hex(id))"},
     {"nodes", "name"},
-    {"jobs", "printf('%x%x', length(printf('%x', seq)), seq)", "seq"},
+    {"jobs", "id"},
     {"challenges", "lower(hex(nonce))"},
     {"outlines", "artifact"},
     {"pods", "cluster || char(31) || uid"},
@@ -43,18 +42,16 @@ const Table& table(Sealed kind) {
   return kTables.at(static_cast<std::size_t>(std::to_underlying(kind)) - 1);
 }
 
-std::unexpected<Error> odd_name() { return fail(ErrorCode::kDataLoss, "a seal has an odd name"); }
+std::unexpected<Error> odd_name() { return fail(ErrorCode::kDataLoss, "a row has an odd name"); }
 
 template <typename T>
 Status status_of(const Result<T>& result) {
   return result ? Status() : std::unexpected(result.error());
 }
 
-template <typename Number, typename Row>
-Status read_numbered(Connection& connection, const std::string& name,
-                     Result<Row> (*load)(Connection&, Number)) {
-  const auto number = seal_number(name);
-  return number ? status_of(load(connection, static_cast<Number>(*number))) : odd_name();
+Status read_statement(Connection& connection, const std::string& name) {
+  ASSAY_ASSIGN(const StatementId id, StatementId::parse(name));
+  return status_of(load_statement(connection, id));
 }
 
 Status read_pod(Connection& connection, const std::vector<std::string>& columns) {
@@ -105,13 +102,11 @@ const char* table_of(Sealed kind) { return table(kind).name; }
 Status read_sealed(Connection& connection, Sealed kind, const std::string& name) {
   switch (kind) {
     case Sealed::kStatement:
-      return read_numbered(connection, name, load_statement_at);
-    case Sealed::kDecision:
-      return read_numbered(connection, name, load_decision_at);
+      return read_statement(connection, name);
     case Sealed::kNode:
       return status_of(load_node(connection, name));
     case Sealed::kJob:
-      return read_numbered(connection, name, load_job_at);
+      return status_of(load_job(connection, name));
     case Sealed::kChallenge:
       return read_challenge(connection, name);
     case Sealed::kOutline:
@@ -136,35 +131,72 @@ Status read_sealed(Connection& connection, Sealed kind, const std::string& name)
       ASSAY_ASSIGN(const std::uint64_t places, load_group(connection, name));
       return places > 0 ? Status() : fail(ErrorCode::kNotFound, "there are no such places", name);
     }
+    default:
+      return fail(ErrorCode::kInternal, "the kind has no table");
   }
-  return fail(ErrorCode::kDataLoss, "a seal is of an unknown kind");
 }
 
 Result<std::vector<std::string>> sealed_names(Connection& connection, Sealed kind) {
   const std::string rows = std::string("SELECT ") + table(kind).seal + " FROM " + table(kind).name;
-  ASSAY_ASSIGN(std::vector<std::string> names, connection.texts(rows.c_str()));
-  const std::string seals =
-      "SELECT name FROM seals WHERE kind = " + std::to_string(std::to_underlying(kind));
-  ASSAY_ASSIGN(const std::vector<std::string> sealed, connection.texts(seals.c_str()));
-  names.insert(names.end(), sealed.begin(), sealed.end());
-  std::ranges::sort(names);
-  const auto [end, last] = std::ranges::unique(names);
-  names.erase(end, last);
-  return names;
+  return connection.texts(rows.c_str());
 }
 
 Status drop_sealed(Connection& connection, Sealed kind, const std::string& name) {
-  // By its key where the name says it: to compare the names of all rows takes too long for many.
-  const auto number = table(kind).number != nullptr ? seal_number(name) : std::nullopt;
-  const std::string which =
-      number ? table(kind).number + (" = " + std::to_string(static_cast<std::int64_t>(*number)))
-             : table(kind).seal + (" = " + literal(name));
-  const std::string row = std::string("DELETE FROM ") + table(kind).name + " WHERE " + which;
+  const std::string row = std::string("DELETE FROM ") + table(kind).name + " WHERE " +
+                          table(kind).seal + " = " + literal(name);
   ASSAY_TRY(connection.execute(row.c_str()));
-  const std::string seal =
-      "DELETE FROM seals WHERE kind = " + std::to_string(std::to_underlying(kind)) +
-      " AND name = " + literal(name);
-  return connection.execute(seal.c_str());
+  return erase_seal(connection, kind, name);
+}
+
+Result<EntryCounts> count_entries(Connection& connection) {
+  EntryCounts counts{};
+  Query query = connection.query(Sql::kMapScan);
+  while (true) {
+    ASSAY_ASSIGN(const bool found, query.next());
+    if (!found) {
+      return counts;
+    }
+    const auto bucket =
+        MapBucket::decode(static_cast<BucketNumber>(query.integer(0)), query.view(1));
+    for (const MapEntry& entry : bucket ? bucket->entries() : std::vector<MapEntry>{}) {
+      ++counts.at(entry.name.back());
+    }
+  }
+}
+
+namespace {
+
+Status collect_rows(Connection& connection) {
+  for (const Sealed kind : kSealedTables) {
+    ASSAY_ASSIGN(const auto names, sealed_names(connection, kind));
+    for (const std::string& name : names) {
+      ASSAY_TRY(read_sealed(connection, kind, name));
+    }
+  }
+  return check_counters(connection, [](const std::string&, const std::string&) {});
+}
+
+Status collect_lists(Connection& connection) {
+  ASSAY_ASSIGN(const auto statements, sealed_names(connection, Sealed::kStatement));
+  for (const std::string& name : statements) {
+    ASSAY_ASSIGN(const StatementId id, StatementId::parse(name));
+    ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
+    ASSAY_TRY(check_lists(connection, row));
+  }
+  return collect_evidence_counts(connection);
+}
+
+}  // namespace
+
+Status collect_map(Connection& connection) {
+  ASSAY_TRY(connection.execute("DELETE FROM record_map"));
+  connection.map().collect();
+  Status status = collect_rows(connection);
+  if (status) {
+    status = collect_lists(connection);
+  }
+  connection.map().collected();
+  return status;
 }
 
 }  // namespace assay::storage::sqlite

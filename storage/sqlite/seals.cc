@@ -4,8 +4,6 @@
 #include "storage/sqlite/seals.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <utility>
 
 #include "schemas/core/hmac.h"
@@ -27,16 +25,10 @@ void append_bytes(Bytes& out, ByteView bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-std::unexpected<Error> changed(std::string_view row) {
+std::unexpected<Error> changed(Sealed kind, const std::string& row) {
   return fail(ErrorCode::kDataLoss,
               "a stored row was changed by something else than this service; see docs/recovery.md",
-              std::string(row));
-}
-
-std::string hex_digits(std::uint64_t number) {
-  std::array<char, 16> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), number, 16);
-  return {digits.begin(), end.ptr};
+              std::string(name(kind)) + " " + row);
 }
 
 Bytes padded(ByteView key, std::uint8_t pad) {
@@ -50,31 +42,31 @@ Bytes padded(ByteView key, std::uint8_t pad) {
 }  // namespace
 
 std::string_view name(Sealed kind) {
-  constexpr std::array<std::string_view, 15> kNames = {
-      "",          "statement", "decision",   "node",          "job",
-      "challenge", "outline",   "pod",        "claim",         "high-water",
-      "evidence",  "node-key",  "generation", "newest-report", "report-group"};
+  constexpr std::array<std::string_view, kSealedKinds + 1> kNames = {"",
+                                                                     "statement",
+                                                                     "node",
+                                                                     "job",
+                                                                     "challenge",
+                                                                     "outline",
+                                                                     "pod",
+                                                                     "claim",
+                                                                     "high-water",
+                                                                     "evidence",
+                                                                     "node-key",
+                                                                     "generation",
+                                                                     "place",
+                                                                     "places",
+                                                                     "version",
+                                                                     "usage",
+                                                                     "change",
+                                                                     "about",
+                                                                     "made-from",
+                                                                     "signed-name",
+                                                                     "released-name",
+                                                                     "signed-place",
+                                                                     "named-policy",
+                                                                     "stage-evidence"};
   return kNames.at(std::to_underlying(kind));
-}
-
-std::string seal_name(std::uint64_t number) {
-  const std::string digits = hex_digits(number);
-  return hex_digits(digits.size()) + digits;
-}
-
-std::optional<std::uint64_t> seal_number(const std::string& name) {
-  const std::string digits = name.empty() ? name : name.substr(1);
-  // The comparison refuses what else strtoull() accepts.
-  const std::uint64_t number = std::strtoull(digits.c_str(), nullptr, 16);
-  return seal_name(number) == name ? std::optional(number) : std::nullopt;
-}
-
-std::string shown(Sealed kind, const std::string& row) {
-  const bool numbered =
-      kind == Sealed::kStatement || kind == Sealed::kDecision || kind == Sealed::kJob;
-  const auto number = numbered ? seal_number(row) : std::nullopt;
-  return std::string(name(kind)) + " " +
-         (number ? std::to_string(static_cast<std::int64_t>(*number)) : row);
 }
 
 std::string seal_name(std::initializer_list<std::string_view> columns) {
@@ -165,27 +157,17 @@ void SealedRow::add(const Query& query) {
   }
 }
 
-Seal SealedRow::mac(const Connection& connection) const { return seal_of(connection, message_); }
-
 Status SealedRow::keep(Connection& connection) const {
-  return connection.query(Sql::kSealPut)
-      .bind(std::to_underlying(kind_))
-      .bind(name_)
-      .bind(mac(connection))
-      .run();
+  return connection.map().put(map_name(connection, kind_, name_), seal_of(connection, message_));
 }
 
 Status SealedRow::check(Connection& connection) const {
-  Query query = connection.query(Sql::kSealGet);
-  ASSAY_ASSIGN(const bool found,
-               query.bind(std::to_underlying(kind_)).bind(std::string_view(name_)).next());
-  if (found) {
-    if (std::ranges::equal(query.view(0), mac(connection))) {
-      return {};
-    }
-  }
-  return changed(shown(kind_, name_));
+  const Seal seal = seal_of(connection, message_);
+  ASSAY_ASSIGN(const bool fits, connection.map().holds(map_name(connection, kind_, name_), seal));
+  return fits ? Status() : changed(kind_, name_);
 }
+
+void SealedRow::add(std::uint64_t column) { append_number(message_, column); }
 
 Status check_seal(Connection& connection, Sealed kind, std::string name, const Query& query) {
   SealedRow row(kind, std::move(name));
@@ -203,48 +185,65 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
   return row.keep(connection);
 }
 
-// No message of a sealed row begins like this: those begin with their kind, a small number.
-Seal row_tag(const Connection& connection, std::string_view table, RowColumns columns) {
-  Bytes message = {0xff};
-  append_bytes(message, as_bytes(table));
-  for (const std::string_view column : columns) {
-    append_bytes(message, as_bytes(column));
-  }
-  return seal_of(connection, message);
-}
-
-Status check_row_tag(const Connection& connection, std::string_view table, RowColumns columns,
-                     ByteView tag) {
-  const Seal right = row_tag(connection, table, columns);
-  return std::ranges::equal(right, tag) ? Status() : changed(table);
-}
-
 namespace {
 
-// No other message begins like this.
-Seal tag_of(const Connection& connection, const LastWrite& last) {
-  return seal_of(connection,
-                 as_bytes("last-write:" + std::to_string(last.time.time_since_epoch().count()) +
-                          ":" + std::to_string(last.wall.time_since_epoch().count())));
+// Two columns of SQLite's type for integers.
+SealedRow row_of(Sealed kind, const std::string& name, RowColumns columns) {
+  SealedRow row(kind, name);
+  for (const std::uint64_t column : columns) {
+    row.add(column);
+  }
+  return row;
 }
 
 }  // namespace
 
-Status store_last_write(Connection& connection, const LastWrite& last) {
-  const Seal tag = tag_of(connection, last);
-  return connection.query(Sql::kLastWritePut).bind(last.time).bind(last.wall).bind(tag).run();
+Status check_seal(Connection& connection, Sealed kind, const std::string& name,
+                  RowColumns columns) {
+  return row_of(kind, name, columns).check(connection);
 }
 
-Result<std::optional<LastWrite>> load_last_write(Connection& connection) {
-  Query query = connection.query(Sql::kLastWriteGet);
-  ASSAY_ASSIGN(const bool found, query.next());
-  if (!found) {
-    return std::nullopt;
+Status keep_seal(Connection& connection, Sealed kind, const std::string& name, RowColumns columns) {
+  return row_of(kind, name, columns).keep(connection);
+}
+
+Status check_absent(Connection& connection, Sealed kind, const std::string& name) {
+  ASSAY_ASSIGN(const auto entry, connection.map().find(map_name(connection, kind, name)));
+  return entry ? fail(ErrorCode::kDataLoss, "a stored row is missing; see docs/recovery.md",
+                      std::string(assay::storage::sqlite::name(kind)) + " " + name)
+               : Status();
+}
+
+Status erase_seal(Connection& connection, Sealed kind, const std::string& name) {
+  return connection.map().erase(map_name(connection, kind, name));
+}
+
+Result<std::uint64_t> load_count(Connection& connection, Sealed kind, const std::string& name) {
+  ASSAY_ASSIGN(const auto value, connection.map().find(map_name(connection, kind, name)));
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; value && i < sizeof(count); ++i) {
+    count = count << 8 | value->at(i);
   }
-  const LastWrite last{query.time(0), query.time(1)};
-  const Seal tag = tag_of(connection, last);
-  const Bytes stored = query.bytes(2);
-  return std::ranges::equal(stored, tag) ? std::optional(last) : std::nullopt;
+  return count;
+}
+
+Status store_count(Connection& connection, Sealed kind, const std::string& name,
+                   std::uint64_t count) {
+  Bytes bytes;
+  append_number(bytes, count);
+  MapValue value{};
+  std::ranges::copy(bytes, value.begin());
+  return count == 0 ? erase_seal(connection, kind, name)
+                    : connection.map().put(map_name(connection, kind, name), value);
+}
+
+MapName map_name(const Connection& connection, Sealed kind, std::string_view name) {
+  Bytes message = to_bytes("name\n");
+  message.push_back(std::to_underlying(kind));
+  message.insert(message.end(), name.begin(), name.end());
+  MapName hashed = seal_of(connection, message);
+  hashed.back() = std::to_underlying(kind);
+  return hashed;
 }
 
 }  // namespace assay::storage::sqlite

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seals of rows. A seal is an HMAC over a row, under a key that only the service has. A row that
-// was changed by anybody else (a damaged page, a person with access to the file) does not fit its
-// seal. Reading such a row returns data-loss instead of a wrong answer. However, an old row and its
-// old seal still fit each other when somebody puts both back. Trust and policies are therefore also
-// checked against the log (governance_tables.h).
+// Seals of rows. A seal is an HMAC over a row, under a key that only the service has. It is the
+// value of the row's entry in the record map (storage/record_map.h), whose root the anchor holds. A
+// row that anybody else changed, removed, added or put back (a damaged page, a person with access
+// to the file) does not fit its entry. Reading it returns data-loss instead of a wrong answer.
 #pragma once
 
 #include <array>
@@ -11,47 +10,46 @@
 #include <string>
 #include <string_view>
 
-#include "schemas/core/clock.h"
 #include "schemas/core/signer.h"
-#include "storage/last_write.h"
+#include "storage/record_map.h"
 #include "storage/sqlite/connection.h"
 
 namespace assay::storage::sqlite {
 
-// Kinds of sealed rows. The triggers of 0002_nodes.sql contain the same numbers.
+// Kinds of entries of the record map: rows, and lists that decisions read.
 enum class Sealed : std::uint8_t {
   kStatement = 1,
-  kDecision = 2,
-  kNode = 3,
-  kJob = 4,
-  kChallenge = 5,
-  kOutline = 6,
-  kPod = 7,
-  kClaim = 8,
-  kHighWater = 9,
-  kEvidence = 10,
-  kNodeKey = 11,
-  kGeneration = 12,
-  kNewestReport = 13,
-  kReportGroup = 14,
+  kNode = 2,
+  kJob = 3,
+  kChallenge = 4,
+  kOutline = 5,
+  kPod = 6,
+  kClaim = 7,
+  kHighWater = 8,
+  kEvidence = 9,
+  kNodeKey = 10,
+  kGeneration = 11,
+  kNewestReport = 12,
+  kReportGroup = 13,
+  kVersion = 14,
+  kUsage = 15,
+  kChange = 16,
+  // Lists: the statements about a digest, those made from it, the policies of a name, and who
+  // signed which manifest of a name, release of a name, and manifest or placement at a location.
+  kAbout = 17,
+  kMadeFrom = 18,
+  kSignedName = 19,
+  kReleasedName = 20,
+  kSignedPlace = 21,
+  kNamedPolicy = 22,
+  kStageEvidence = 23,  // how many rows of evidence a statement has
 };
-inline constexpr std::array kAllSealed = {
-    Sealed::kStatement,    Sealed::kDecision,   Sealed::kNode,    Sealed::kJob,
-    Sealed::kChallenge,    Sealed::kOutline,    Sealed::kPod,     Sealed::kClaim,
-    Sealed::kHighWater,    Sealed::kEvidence,   Sealed::kNodeKey, Sealed::kGeneration,
-    Sealed::kNewestReport, Sealed::kReportGroup};
+inline constexpr std::size_t kSealedKinds = 23;
 [[nodiscard]] std::string_view name(Sealed kind);
 
 // The first half of an HMAC-SHA256: RFC 2104 section 5 asks for no less.
-using Seal = std::array<std::uint8_t, 16>;
+using Seal = MapValue;
 
-// Returns the name of a seal whose row has a log index or another number below 2^60 as its key: how
-// many digits of hex the number has, and the digits. Such names sort in the order of the numbers.
-[[nodiscard]] std::string seal_name(std::uint64_t number);
-// Returns the number of such a name, and nullopt for another name.
-[[nodiscard]] std::optional<std::uint64_t> seal_number(const std::string& name);
-// Returns the kind and the name of a row as people read them, a number in decimal.
-[[nodiscard]] std::string shown(Sealed kind, const std::string& name);
 // Returns the name of a seal whose row has a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 
@@ -72,13 +70,13 @@ class SealedRow {
   SealedRow(Sealed kind, std::string name);
   // Adds all columns of the current row of `query`.
   void add(const Query& query);
+  void add(std::uint64_t column);
+  // Puts the seal into the record map.
   [[nodiscard]] Status keep(Connection& connection) const;
-  // Checks the stored seal. Errors: data-loss when there is no such seal or the seal does not fit.
+  // Errors: data-loss when the record map has no such entry or another seal.
   [[nodiscard]] Status check(Connection& connection) const;
 
  private:
-  [[nodiscard]] Seal mac(const Connection& connection) const;
-
   Sealed kind_;
   std::string name_;
   Bytes message_;
@@ -97,20 +95,25 @@ class SealedRow {
 // not yet run, and that reads the row in the same way as the code that later checks the seal.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
-// Some rows have their seal in a column of their own, `tag`: counters, which change often.
-// row_tag() returns that seal for a row of `table` with the other `columns`. check_row_tag()
-// compares it with the stored `tag`. Errors: data-loss when they differ.
-using RowColumns = std::initializer_list<std::string_view>;
-[[nodiscard]] Seal row_tag(const Connection& connection, std::string_view table,
-                           RowColumns columns);
-[[nodiscard]] Status check_row_tag(const Connection& connection, std::string_view table,
-                                   RowColumns columns, ByteView tag);
+// The same for a row that is read column by column.
+using RowColumns = std::initializer_list<std::uint64_t>;
+[[nodiscard]] Status check_seal(Connection& connection, Sealed kind, const std::string& name,
+                                RowColumns columns);
+[[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, const std::string& name,
+                               RowColumns columns);
+// Checks that there is no such row. Errors: data-loss when the record map has an entry of it.
+[[nodiscard]] Status check_absent(Connection& connection, Sealed kind, const std::string& name);
+// Removes the entry of a row that is removed.
+[[nodiscard]] Status erase_seal(Connection& connection, Sealed kind, const std::string& name);
 
-// Store and load the times of the last write, with a seal. Loading returns nullopt before the first
-// write, and when the row does not fit its seal. Without this seal, a forged later time would stay
-// in force, because no write gets an earlier time than the last write.
-[[nodiscard]] Status store_last_write(Connection& connection, const LastWrite& last);
-[[nodiscard]] Result<std::optional<LastWrite>> load_last_write(Connection& connection);
+// A count that is kept in the record map alone; 0 when there is none.
+[[nodiscard]] Result<std::uint64_t> load_count(Connection& connection, Sealed kind,
+                                               const std::string& name);
+[[nodiscard]] Status store_count(Connection& connection, Sealed kind, const std::string& name,
+                                 std::uint64_t count);
+
+// Returns the name of an entry in the record map. Its last byte is the kind.
+[[nodiscard]] MapName map_name(const Connection& connection, Sealed kind, std::string_view name);
 
 // Returns the seal of `message` under the connection's seal key.
 [[nodiscard]] Seal seal_of(const Connection& connection, ByteView message);

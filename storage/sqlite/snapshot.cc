@@ -4,13 +4,20 @@
 
 #include <algorithm>
 
+#include "storage/sqlite/file_age.h"
+
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr int kAttempts = 3;
 
+struct Held {
+  LogState state;
+  std::uint64_t number;  // of the write that left it
+};
+
 // The first read pins the state that the whole transaction sees.
-Result<LogState> begin(Connection& connection, const LogState& anchored, SchemaInUse* schema) {
+Result<Held> begin(Connection& connection, const LogState& anchored, SchemaInUse* schema) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
   if (schema != nullptr) {
     ASSAY_TRY(schema->check(connection));
@@ -28,7 +35,8 @@ Result<LogState> begin(Connection& connection, const LogState& anchored, SchemaI
   } else if (state->size != anchored.size || state->root != anchored.root) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint differs from its signed text");
   }
-  return std::move(*state);
+  ASSAY_ASSIGN(const FileAge age, load_file_age(connection));
+  return Held{std::move(*state), age.number};
 }
 
 }  // namespace
@@ -66,8 +74,8 @@ void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
 }
 
 Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool,
-                                                       const GovernanceHistory& history,
-                                                       LogState anchored, Timestamp now) {
+                                                       const Believe& believe, LogState anchored,
+                                                       Timestamp now) {
   ASSAY_ASSIGN(auto connection, pool->take());
   const auto end = [](Connection& used) {
     if (used.in_transaction()) {
@@ -81,15 +89,16 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
       pool->give_back(std::move(connection));
       return std::unexpected(std::move(held).error());
     }
-    if (auto governance = history.at(held->size)) {
-      return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
-                                                          std::move(anchored), std::move(*held),
-                                                          std::move(governance), now));
+    if (auto believed = believe(*connection, held->number)) {
+      connection->map().trust(std::move(believed->map));
+      return std::unique_ptr<Snapshot>(
+          new SqliteSnapshot(std::move(pool), std::move(connection), std::move(anchored),
+                             std::move(held->state), std::move(believed->governance), now));
     }
-    end(*connection);  // trust changed many times since this state was pinned
+    end(*connection);  // much was written since this state was pinned
   }
   pool->give_back(std::move(connection));
-  return fail(ErrorCode::kUnavailable, "trust keeps changing; retry");
+  return fail(ErrorCode::kUnavailable, "the database keeps changing; retry");
 }
 
 SqliteSnapshot::~SqliteSnapshot() {

@@ -4,13 +4,14 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "storage/sqlite/connection.h"
-#include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/history.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/view.h"
 
@@ -48,10 +49,13 @@ class ReaderPool {
 // A read transaction. Destruction ends the transaction and returns the connection to the pool.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
+  // Returns what is believed of the commit of this number, which the connection sees; nullopt when
+  // that is not known any more.
+  using Believe = std::function<std::optional<Believed>(Connection& connection, std::uint64_t)>;
   // `anchored` is the state of the log that the snapshot shows. The caller must pass a state that
   // the database has already reached.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
-                                                              const GovernanceHistory& history,
+                                                              const Believe& believe,
                                                               LogState anchored, Timestamp now);
   ~SqliteSnapshot() override;
 

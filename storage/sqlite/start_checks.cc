@@ -93,6 +93,13 @@ Status check_epochs(const Epochs& now, const Epochs& then) {
   return {};
 }
 
+Status check_map(const MapState& now, const MapState& then) {
+  if (now.number < then.number || (now.number == then.number && now.root != then.root)) {
+    return behind("the record map is older than at the anchor");
+  }
+  return {};
+}
+
 Status require_rules(const SqliteOptions& options) {
   return options.rules != nullptr
              ? Status()

@@ -35,6 +35,9 @@ namespace assay::storage::sqlite {
 // Checks that no epoch (storage/governance.h) in `now` is smaller than in `then`. Needed because
 // only the anchor protects the epochs until the chain of changes of trust and policy has its first
 // record.
+// Compares the record map with the anchor's. Errors: store-behind-anchor when it is that of an
+// earlier write, or another one of the same write.
+[[nodiscard]] Status check_map(const MapState& now, const MapState& then);
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
 // Checks that `options.rules` is set, because without these rules nobody knows which reports

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "schemas/release.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/sealed_lists.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/usage_tables.h"
 #include "storage/sqlite/versions.h"
@@ -128,24 +128,6 @@ Status insert_envelopes(Connection& connection, LeafIndex index,
   return {};
 }
 
-Status add_rows(Query& query, std::set<SignedBy>& found) {
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return {};
-    }
-    ASSAY_ASSIGN(Digest key, query.digest(1));
-    found.insert({query.count(0), KeyId(std::move(key))});
-  }
-}
-
-Status add_signed(Connection& connection, Sql sql, std::string_view value,
-                  std::set<SignedBy>& found) {
-  Query query = connection.query(sql);
-  query.bind(value);
-  return add_rows(query, found);
-}
-
 Result<StatementKind> kind_from(std::int64_t value) {
   if (value < 1 || value > 3) {
     return fail(ErrorCode::kDataLoss, "a stored statement is of an unknown kind");
@@ -188,17 +170,24 @@ Status insert_row(Connection& connection, const StatementRow& row, std::int64_t 
       .run();
 }
 
-// The row with its lists, and what is sealed of them.
-Result<StatementRow> read_row(Connection& connection, LeafIndex index, SealedRow& sealed) {
+// A row with its lists, and what is sealed of them.
+struct Sealable {
+  StatementRow row;
+  SealedRow sealed;
+};
+
+Result<Sealable> read_row(Connection& connection, LeafIndex index) {
   Query query = connection.query(Sql::kStatementGet);
   ASSAY_ASSIGN(const bool found, query.bind(index).next());
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a statement that is missing");
   }
-  sealed.add(query);
-  ASSAY_ASSIGN(Digest id, query.digest(0));
+  ASSAY_ASSIGN(Digest digest, query.digest(0));
+  StatementId id(std::move(digest));
   ASSAY_ASSIGN(const StatementKind kind, kind_from(query.integer(1)));
-  StatementRow row{.id = StatementId(std::move(id)),
+  SealedRow sealed(Sealed::kStatement, id.text());
+  sealed.add(query);
+  StatementRow row{.id = std::move(id),
                    .kind = kind,
                    .payload_type = query.text(2),
                    .predicate_type = query.text(3),
@@ -219,27 +208,26 @@ Result<StatementRow> read_row(Connection& connection, LeafIndex index, SealedRow
   ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index, sealed));
   ASSAY_ASSIGN(row.signers, load_signers(connection, index, sealed));
   ASSAY_ASSIGN(row.envelopes, load_envelopes(connection, index, sealed));
-  return row;
+  return Sealable{std::move(row), std::move(sealed)};
 }
 
 Status seal_row(Connection& connection, LeafIndex index) {
-  SealedRow sealed(Sealed::kStatement, seal_name(index));
-  ASSAY_TRY(read_row(connection, index, sealed));
-  return sealed.keep(connection);
+  ASSAY_ASSIGN(const Sealable read, read_row(connection, index));
+  return read.sealed.keep(connection);
 }
 
 }  // namespace
 
 Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
-  SealedRow sealed(Sealed::kStatement, seal_name(index));
-  auto row = read_row(connection, index, sealed);
-  ASSAY_TRY(sealed.check(connection));
-  return row;
+  ASSAY_ASSIGN(Sealable read, read_row(connection, index));
+  ASSAY_TRY(read.sealed.check(connection));
+  return std::move(read.row);
 }
 
 Result<StatementRow> load_statement(Connection& connection, const StatementId& id) {
   ASSAY_ASSIGN(const auto index, find_index(connection, id));
   if (!index) {
+    ASSAY_TRY(check_absent(connection, Sealed::kStatement, id.text()));
     return fail(ErrorCode::kNotFound, "there is no statement with this id", id.text());
   }
   ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, *index));
@@ -252,28 +240,12 @@ Result<std::optional<LeafIndex>> load_newest_statement(Connection& connection) {
   return any ? std::optional(last.count(0)) : std::nullopt;
 }
 
-namespace {
-
-// A version that is gone would begin anew, and could come to be that of something read long ago.
-Result<std::uint64_t> version_of(Result<std::uint64_t> version, Query& any) {
-  if (!version || *version > 0) {
-    return version;
-  }
-  ASSAY_ASSIGN(const bool found, any.next());
-  return found ? fail(ErrorCode::kDataLoss, "the row that counts changes is missing") : version;
-}
-
-}  // namespace
-
 Result<std::uint64_t> load_subject_version(Connection& connection, const std::string& subject) {
-  Query any = connection.query(Sql::kStatementBySubject);
-  any.bind(subject).bind(LeafIndex{0});
-  return version_of(load_version(connection, Versioned::kSubject, subject), any);
+  return load_version(connection, Versioned::kSubject, subject);
 }
 
 Result<std::uint64_t> load_statements_version(Connection& connection) {
-  Query any = connection.query(Sql::kStatementLast);
-  return version_of(load_version(connection, Versioned::kAllStatements, {}), any);
+  return load_version(connection, Versioned::kAllStatements, {});
 }
 
 Result<Found> find_statements(Connection& connection, const StatementQuery& query, TreeSize size) {
@@ -299,31 +271,6 @@ Result<Found> find_statements(Connection& connection, const StatementQuery& quer
   return search(connection, wanted, size);
 }
 
-Result<std::vector<SignedBy>> signed_under(Connection& connection, const std::string& name) {
-  std::set<SignedBy> found;
-  ASSAY_TRY(add_signed(connection, Sql::kSignedUnder, name, found));
-  return std::vector<SignedBy>(found.begin(), found.end());
-}
-
-Result<std::vector<SignedBy>> releases_under(Connection& connection, const std::string& name) {
-  std::set<SignedBy> found;
-  Query query = connection.query(Sql::kReleasesUnder);
-  query.bind(name).bind(kReleasePredicateType);
-  ASSAY_TRY(add_rows(query, found));
-  return std::vector<SignedBy>(found.begin(), found.end());
-}
-
-Result<std::vector<SignedBy>> signed_at(Connection& connection, const std::string& uri) {
-  std::set<SignedBy> found;
-  // `uri` itself and every place above it: what lies before each of its slashes.
-  for (std::size_t end = uri.size(); end != std::string::npos && end > 0;
-       end = uri.rfind('/', end - 1)) {
-    const auto place = std::string_view(uri).substr(0, end);
-    ASSAY_TRY(add_signed(connection, Sql::kSignedAt, place, found));
-  }
-  return std::vector<SignedBy>(found.begin(), found.end());
-}
-
 namespace {
 
 Status write_statement(Connection& connection, const StatementRow& row, std::int64_t before) {
@@ -337,6 +284,7 @@ Status write_statement(Connection& connection, const StatementRow& row, std::int
   ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
   ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
   ASSAY_TRY(insert_envelopes(connection, index, row.envelopes, {}));
+  ASSAY_TRY(extend_lists(connection, row, row.signers, Added::kStatement));
   return seal_row(connection, index);
 }
 
@@ -364,6 +312,23 @@ Status replace_statement(Connection& connection, const StatementRow& row) {
   return write_statement(connection, row, before);
 }
 
+namespace {
+
+// Those of `signers` whose keys are not among `known`, each key once.
+std::vector<SignerRow> added_to(const std::vector<SignerRow>& known,
+                                const std::vector<SignerRow>& signers) {
+  std::set<KeyId> seen;
+  for (const SignerRow& signer : known) {
+    seen.insert(signer.key);
+  }
+  std::vector<SignerRow> added;
+  std::ranges::copy_if(signers, std::back_inserter(added),
+                       [&](const SignerRow& signer) { return seen.insert(signer.key).second; });
+  return added;
+}
+
+}  // namespace
+
 Status note_change(Connection& connection, const StatementRow& row) {
   ASSAY_TRY(raise_versions(connection, row.subjects));
   return put_change(connection, row.log_index);
@@ -375,6 +340,7 @@ Status add_envelope(Connection& connection, const Governance& governance, const 
   ASSAY_TRY(require_documents(connection, {envelope}));
   ASSAY_TRY(note_change(connection, row));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
+  ASSAY_TRY(extend_lists(connection, row, added_to(row.signers, signers), Added::kSigners));
   ASSAY_TRY(add_usage(connection, governance, row, signers, row.signers));
   ASSAY_TRY(insert_envelopes(connection, row.log_index, {envelope}, row.envelopes));
   return seal_row(connection, row.log_index);

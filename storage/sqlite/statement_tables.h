@@ -18,15 +18,7 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::optional<LeafIndex>> load_newest_statement(Connection& connection);
 [[nodiscard]] Result<Found> find_statements(Connection& connection, const StatementQuery& query,
                                             TreeSize size);
-[[nodiscard]] Result<std::vector<SignedBy>> signed_under(Connection& connection,
-                                                         const std::string& name);
-[[nodiscard]] Result<std::vector<SignedBy>> releases_under(Connection& connection,
-                                                           const std::string& name);
-[[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
-                                                      const std::string& uri);
-
-// Return the version (versions.h) of what is stored about a subject, and of all statements. Errors:
-// data-loss when there are such statements and the version is gone.
+// Return the version (versions.h) of what is stored about a subject, and of all statements.
 [[nodiscard]] Result<std::uint64_t> load_subject_version(Connection& connection,
                                                          const std::string& subject);
 [[nodiscard]] Result<std::uint64_t> load_statements_version(Connection& connection);

@@ -11,6 +11,8 @@
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/head.h"
+#include "storage/sqlite/map_table.h"
 #include "storage/sqlite/place.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
@@ -58,7 +60,10 @@ class SqliteStore final : public Store {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     // Before the database is looked at: what it shows is never older than this.
     const auto anchored = writer_->anchored();
-    auto opened = SqliteSnapshot::open(readers_, writer_->history(), *anchored, clock_.now());
+    const auto believe = [this](Connection&, std::uint64_t number) {
+      return writer_->history().at(number);
+    };
+    auto opened = SqliteSnapshot::open(readers_, believe, *anchored, clock_.now());
     if (opened || opened.error().code != ErrorCode::kUnavailable) {
       reads_fail_ = !opened;
     }
@@ -87,10 +92,34 @@ Status ensure_first_checkpoint(Connection& connection, const std::string& origin
   if (state || tail.frontier.size() > 0) {
     return {};
   }
+  ASSAY_ASSIGN(const FileAge age, load_file_age(connection));
+  ASSAY_TRY(connection.query(Sql::kBeginWrite).run());
+  connection.map().trust({});
   ASSAY_TRY(seal_generation(connection));
+  connection.map().keep_work();
+  ASSAY_ASSIGN(const RecordMap map, connection.map().store());
+  ASSAY_TRY(store_head(connection, {{}, age.number, map.root()}, age.copied));
   const Digest root = tail.frontier.root();
   ASSAY_ASSIGN(const std::string note, sign_checkpoint({origin, 0, root}, signer));
-  return store_checkpoint(connection, {0, root, note});
+  ASSAY_TRY(store_checkpoint(connection, {0, root, note}));
+  return connection.query(Sql::kCommit).run();
+}
+
+// All buckets are read and hashed: what they say of a row is then believed.
+Result<Believed> verified(Connection& connection, const LogState& state,
+                          const std::optional<Anchor::State>& anchored) {
+  Believed believed;
+  ASSAY_ASSIGN(believed.governance,
+               verified_governance(connection, state,
+                                   anchored ? anchored->head : std::optional<ChainHead>()));
+  ASSAY_ASSIGN(const Head head, load_head(connection));
+  believed.number = head.number;
+  ASSAY_ASSIGN(believed.map, verified_map(connection, head.map));
+  if (anchored) {
+    ASSAY_TRY(check_epochs(believed.governance->epochs(), anchored->epochs));
+    ASSAY_TRY(check_map(believed.map_state(), anchored->map));
+  }
+  return believed;
 }
 
 struct OpenedFile {
@@ -126,8 +155,9 @@ Status make_durable(Connection& connection, const std::string& path, bool& disk_
 
 bool is_anchored(const Committed& committed, const Anchor::State& anchored) {
   return committed.state.note == anchored.note &&
-         committed.governance->epochs() == anchored.epochs &&
-         committed.governance->head() == anchored.head;
+         committed.believed.governance->epochs() == anchored.epochs &&
+         committed.believed.governance->head() == anchored.head &&
+         committed.believed.map.root() == anchored.map.root;
 }
 
 Result<std::unique_ptr<Store>> open(SqliteOptions options, const Signer& signer,
@@ -158,30 +188,26 @@ Result<std::unique_ptr<Store>> open(SqliteOptions options, const Signer& signer,
   if (!options.anchor_path.empty()) {
     ASSAY_ASSIGN(anchored, check_anchor(*connection, committed.state, options, signer));
   }
-  ASSAY_ASSIGN(committed.governance,
-               verified_governance(*connection, committed.state,
-                                   anchored ? anchored->head : std::optional<ChainHead>()));
-  if (anchored) {
-    ASSAY_TRY(check_epochs(committed.governance->epochs(), anchored->epochs));
-  }
+  ASSAY_ASSIGN(committed.believed, verified(*connection, committed.state, anchored));
   if (!options.anchor_path.empty()) {
     anchor = std::make_unique<Anchor>(options.anchor_path);
   }
   if (anchor && !(anchored && is_anchored(committed, *anchored))) {
-    ASSAY_TRY(anchor->save(committed.state.note, committed.governance->epochs(),
-                           committed.governance->head()));
+    const Believed& believed = committed.believed;
+    ASSAY_TRY(anchor->save(committed.state.note, believed.governance->epochs(),
+                           believed.governance->head(), believed.map_state()));
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
                                               shared_key, *options.rules, file.index));
   readers->pin_schema(schema);
   ASSAY_ASSIGN(Place place, Place::of(options.path));
   ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
-  ASSAY_ASSIGN(FileAge age, load_file_age(*connection));
-  age.copied = file.disk_fails ? age.copied : age.number;
+  ASSAY_ASSIGN(const FileAge age, load_file_age(*connection));
+  const std::uint64_t copied = file.disk_fails ? age.copied : age.number;
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
       Writer::Options{options.origin, schema, std::move(place), options.max_group,
-                      options.probe_interval, least, options.wall, age, file.disk_fails},
+                      options.probe_interval, least, options.wall, copied, file.disk_fails},
       signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);

@@ -45,7 +45,6 @@ std::vector<Topic> topics_of(const StatementRow& row) {
 namespace assay::storage::sqlite {
 namespace {
 
-constexpr std::string_view kUsageTable = "signer_usage";
 constexpr std::size_t kUsagePage = 1000;
 
 // Identities of those keys that are trusted.
@@ -60,36 +59,36 @@ std::set<std::string> identities_of(const Governance& governance,
   return identities;
 }
 
-// A row: kind, topic, identity, statements, manifests, bytes, tag.
+// A row: kind, topic, identity, statements, manifests, bytes.
 constexpr int kCounts = 3;
-constexpr int kTag = 6;
 
 SignerUsage usage_in(const Query& row) {
   return {row.count(kCounts), row.count(kCounts + 1), row.count(kCounts + 2)};
 }
 
-Status check_tag(const Connection& connection, const Query& row) {
-  return check_row_tag(
-      connection, kUsageTable,
-      {std::to_string(row.integer(0)), row.text(1), row.text(2), std::to_string(row.integer(3)),
-       std::to_string(row.integer(4)), std::to_string(row.integer(5))},
-      row.view(kTag));
+std::string usage_name(std::int64_t kind, std::string_view topic, std::string_view identity) {
+  return seal_name({std::to_string(kind), topic, identity});
+}
+
+Status check_usage(Connection& connection, const Query& row) {
+  return check_seal(connection, Sealed::kUsage,
+                    usage_name(row.integer(0), row.text(1), row.text(2)),
+                    {row.count(kCounts), row.count(kCounts + 1), row.count(kCounts + 2)});
 }
 
 Status put_usage(Connection& connection, const Topic& topic, const std::string& identity,
                  const SignerUsage& usage) {
   const auto kind = std::to_underlying(topic.kind);
-  return connection.query(Sql::kUsagePut)
-      .bind(kind)
-      .bind(topic.text)
-      .bind(identity)
-      .bind(usage.statements)
-      .bind(usage.manifests)
-      .bind(usage.bytes)
-      .bind(row_tag(connection, kUsageTable,
-                    {std::to_string(kind), topic.text, identity, std::to_string(usage.statements),
-                     std::to_string(usage.manifests), std::to_string(usage.bytes)}))
-      .run();
+  ASSAY_TRY(connection.query(Sql::kUsagePut)
+                .bind(kind)
+                .bind(topic.text)
+                .bind(identity)
+                .bind(usage.statements)
+                .bind(usage.manifests)
+                .bind(usage.bytes)
+                .run());
+  return keep_seal(connection, Sealed::kUsage, usage_name(kind, topic.text, identity),
+                   {usage.statements, usage.manifests, usage.bytes});
 }
 
 void add(SignerUsage& usage, const StatementRow& row) {
@@ -130,9 +129,11 @@ Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
   ASSAY_ASSIGN(const bool found,
                query.bind(std::to_underlying(topic.kind)).bind(topic.text).bind(identity).next());
   if (!found) {
+    ASSAY_TRY(check_absent(connection, Sealed::kUsage,
+                           usage_name(std::to_underlying(topic.kind), topic.text, identity)));
     return SignerUsage{};
   }
-  ASSAY_TRY(check_tag(connection, query));
+  ASSAY_TRY(check_usage(connection, query));
   return usage_in(query);
 }
 
@@ -196,7 +197,7 @@ Result<std::uint64_t> check_usage_tags(Connection& connection, const WrongUsage&
       }
       ++all;
       Key here{query.integer(0), query.text(1), query.text(2)};
-      if (!check_tag(connection, query)) {
+      if (!check_usage(connection, query)) {
         bad(std::get<2>(here) + " about " + std::get<1>(here));
       }
       // Rows of a damaged page may be in no order.

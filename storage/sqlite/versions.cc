@@ -11,34 +11,29 @@
 namespace assay::storage::sqlite {
 namespace {
 
-constexpr std::string_view kVersions = "versions";
-constexpr std::string_view kChanges = "statement_changes";
 constexpr std::size_t kVersionPage = 1000;
+
+std::string version_name(std::int64_t kind, std::string_view name) {
+  return seal_name({std::to_string(kind), name});
+}
 
 Status put_version(Connection& connection, Versioned what, const std::string& name,
                    std::uint64_t value) {
   const auto kind = std::to_underlying(what);
-  return connection.query(Sql::kVersionPut)
-      .bind(kind)
-      .bind(name)
-      .bind(value)
-      .bind(row_tag(connection, kVersions, {std::to_string(kind), name, std::to_string(value)}))
-      .run();
+  ASSAY_TRY(connection.query(Sql::kVersionPut).bind(kind).bind(name).bind(value).run());
+  return keep_seal(connection, Sealed::kVersion, version_name(kind, name), {value});
 }
 
-// The columns from `first` on are value and tag.
-Status check_version(const Connection& connection, std::int64_t kind, std::string_view name,
+// `first` is the column of the value.
+Status check_version(Connection& connection, std::int64_t kind, std::string_view name,
                      const Query& query, int first) {
-  return check_row_tag(connection, kVersions,
-                       {std::to_string(kind), name, std::to_string(query.integer(first))},
-                       query.view(first + 1));
+  return check_seal(connection, Sealed::kVersion, version_name(kind, name), {query.count(first)});
 }
 
 // Of a row of kStatementChanges.
-Status check_change(const Connection& connection, const Query& query) {
-  return check_row_tag(connection, kChanges,
-                       {std::to_string(query.integer(0)), std::to_string(query.integer(1))},
-                       query.view(2));
+Status check_change(Connection& connection, const Query& query) {
+  return check_seal(connection, Sealed::kChange, std::to_string(query.integer(0)),
+                    {query.count(1)});
 }
 
 Status look_at_counters(Connection& connection, VersionsFound& found) {
@@ -98,6 +93,8 @@ Result<std::uint64_t> load_version(Connection& connection, Versioned what,
   Query query = connection.query(Sql::kVersionGet);
   ASSAY_ASSIGN(const bool found, query.bind(std::to_underlying(what)).bind(name).next());
   if (!found) {
+    ASSAY_TRY(
+        check_absent(connection, Sealed::kVersion, version_name(std::to_underlying(what), name)));
     return 0;
   }
   ASSAY_TRY(check_version(connection, std::to_underlying(what), name, query, 0));
@@ -122,11 +119,8 @@ Result<bool> lift_version(Connection& connection, Versioned what, const std::str
 Status put_change(Connection& connection, LeafIndex index) {
   ASSAY_ASSIGN(const std::uint64_t version,
                load_version(connection, Versioned::kAllStatements, {}));
-  return connection.query(Sql::kStatementChangeInsert)
-      .bind(version)
-      .bind(index)
-      .bind(row_tag(connection, kChanges, {std::to_string(version), std::to_string(index)}))
-      .run();
+  ASSAY_TRY(connection.query(Sql::kStatementChangeInsert).bind(version).bind(index).run());
+  return keep_seal(connection, Sealed::kChange, std::to_string(version), {index});
 }
 
 Result<std::vector<LeafIndex>> load_changes(Connection& connection, std::uint64_t version,

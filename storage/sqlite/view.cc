@@ -13,6 +13,7 @@
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/report_tables.h"
+#include "storage/sqlite/sealed_lists.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/usage_tables.h"
 
@@ -176,6 +177,11 @@ Result<Page<StatementRow>> Reading<Base>::statements(const StatementQuery& query
 template <typename Base>
 Result<StatementRow> Reading<Base>::statement_at(LeafIndex index) {
   return load_statement_at(connection_, index);
+}
+
+template <typename Base>
+Result<std::vector<LeafIndex>> Reading<Base>::policies_under(const std::string& name) {
+  return sqlite::policies_under(connection_, name);
 }
 
 template <typename Base>

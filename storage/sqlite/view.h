@@ -53,6 +53,7 @@ class Reading : public Base {
   Result<SignerUsage> usage(const Topic& topic, const std::string& identity) final;
   Result<Page<StatementRow>> statements(const StatementQuery& query) final;
   Result<StatementRow> statement_at(LeafIndex index) final;
+  Result<std::vector<LeafIndex>> policies_under(const std::string& name) final;
   Result<std::vector<SignedBy>> signed_under(const std::string& name) final;
   Result<std::vector<SignedBy>> releases_under(const std::string& name) final;
   Result<std::vector<SignedBy>> signed_at(const std::string& uri) final;

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "storage/sqlite/events.h"
-#include "storage/sqlite/seals.h"
+#include "storage/sqlite/file_age.h"
+#include "storage/sqlite/head.h"
 #include "storage/sqlite/transaction.h"
 
 namespace assay::storage::sqlite {
@@ -47,12 +49,12 @@ Result<Committed> load_committed(Connection& connection) {
   if (tail.frontier.size() != state->size || tail.frontier.root() != state->root) {
     return fail(ErrorCode::kLogInconsistent, "the log differs from its newest checkpoint");
   }
-  return Committed{std::move(*state), std::move(tail), nullptr};
+  return Committed{std::move(*state), std::move(tail), {}};
 }
 
 Result<LastWrite> least_time(Connection& connection, const LogState& state) {
-  ASSAY_ASSIGN(const auto written, load_last_write(connection));
-  const LastWrite least = written.value_or(LastWrite{});
+  ASSAY_ASSIGN(const Head head, load_head(connection));
+  const LastWrite& least = head.last;
   if (state.size == 0) {
     return least;
   }
@@ -70,15 +72,17 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       clock_(clock),
       committed_(std::move(committed)),
       tail_(committed_.tail),
-      governance_(committed_.governance),
-      age_(options_.age),
+      governance_(committed_.believed.governance),
+      copied_(options_.copied),
       schema_(options_.schema_version),
       latest_(options_.least.time),
       checkpoint_pages_(kCheckpointPages),
-      history_(committed_.state.size, committed_.governance),
+      history_(committed_.believed),
       writes_fail_(options_.disk_fails),
-      back_(std::move(anchor), committed_.state, committed_.governance, options_.probe_interval),
-      thread_([this] { run(); }) {}
+      back_(std::move(anchor), committed_.state, committed_.believed, options_.probe_interval) {
+  connection_->map().trust(committed_.believed.map);
+  thread_ = std::thread([this] { run(); });
+}
 
 Writer::~Writer() { stop(); }
 
@@ -176,7 +180,7 @@ void Writer::commit(WriteGroup& group) {
     writes_fail_ = writes_fail_ || !status;
   }
   if (status) {
-    back_.take(group, committed_.state, committed_.governance);
+    back_.take(group, committed_.state, committed_.believed);
   } else {
     deliver(group, status, committed_.state);
   }
@@ -249,12 +253,14 @@ Status Writer::begin() {
   return check_alone();
 }
 
-// The database is locked for writing now. A log that is longer than the one that this service wrote
-// is the work of another process: what this service knows of trust and policy is old, and its next
-// record would be a second one of the same index.
+// The database is locked for writing now. A later write than the last one of this service is the
+// work of another process: what this service knows of trust and policy is old, and its next record
+// would be a second one of the same index.
 Status Writer::check_alone() {
+  ASSAY_ASSIGN(const FileAge age, load_file_age(*connection_));
   ASSAY_ASSIGN(const auto found, load_checkpoint(*connection_));
-  other_writer_ = found && found->size > committed_.state.size;
+  other_writer_ =
+      age.number > committed_.believed.number || (found && found->size > committed_.state.size);
   return other_writer_ ? fail(ErrorCode::kUnavailable, "another process wrote the database")
                        : Status();
 }
@@ -268,22 +274,23 @@ Status Writer::resume() {
     ASSAY_TRY(connection_->query(Sql::kRollback).run());
   }
   ASSAY_ASSIGN(Committed found, load_committed(*connection_));
-  ASSAY_TRY(resume_governance(found));
-  committed_ = {std::move(found.state), std::move(found.tail), governance_};
+  ASSAY_TRY(resume_believed(found));
+  committed_ = std::move(found);
+  connection_->map().trust(committed_.believed.map);
+  governance_ = committed_.believed.governance;
   tail_ = committed_.tail;
   in_step_ = true;
   return {};
 }
 
-// A commit that seemed to fail may have changed what is trusted.
-Status Writer::resume_governance(const Committed& found) {
-  governance_ = committed_.governance;
-  ASSAY_ASSIGN(const auto head,
-               follow_chain(*connection_, found.state, committed_.governance->head()));
-  if (head != governance_->head()) {
-    ASSAY_ASSIGN(governance_, verified_governance(*connection_, found.state, head));
-    history_.publish(found.state.size, governance_);
+// A commit that seemed to fail may have been made.
+Status Writer::resume_believed(Committed& found) {
+  ASSAY_ASSIGN(const FileAge age, load_file_age(*connection_));
+  if (pending_ && pending_->number == age.number) {
+    found.believed = *std::exchange(pending_, std::nullopt);
+    return {};
   }
+  found.believed = committed_.believed;  // check_alone() refuses any other number
   return {};
 }
 
@@ -309,11 +316,13 @@ Status Writer::run_work(WriteJob& job) {
     return outcome;
   }
   governance_ = *std::move(governance);
+  connection_->map().keep_work();
   return {};
 }
 
 Status Writer::undo_work(const LogTail& before) {
   tail_ = before;
+  connection_->map().drop_work();
   if (!connection_->in_transaction()) {
     return {};
   }
@@ -336,15 +345,16 @@ Status Writer::seal() {
     ASSAY_ASSIGN(next.note, sign_checkpoint({options_.origin, next.size, next.root}, signer_));
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
-  ASSAY_TRY(store_last_write(*connection_, last_write()));
-  const FileAge age{age_.number + 1, age_.copied};
-  ASSAY_TRY(store_file_age(*connection_, age));
-  if (governance_ != committed_.governance) {
-    history_.publish(next.size, governance_);  // before anybody can see the rows
-  }
+  Believed believed{committed_.believed.number + 1, governance_, {}};
+  ASSAY_ASSIGN(believed.map, connection_->map().store());
+  ASSAY_TRY(
+      store_head(*connection_, {last_write(), believed.number, believed.map.root()}, copied_));
+  pending_ = believed;
+  history_.publish(believed);  // before anybody can see the rows
   ASSAY_TRY(connection_->query(Sql::kCommit).run());
-  committed_ = {std::move(next), tail_, governance_};
-  age_ = age;
+  pending_.reset();
+  connection_->map().trust(believed.map);
+  committed_ = {std::move(next), tail_, std::move(believed)};
   return {};
 }
 
@@ -367,10 +377,8 @@ void Writer::abandon() {
   }
   static_cast<void>(connection_->take_failure());
   tail_ = committed_.tail;
-  if (governance_ != committed_.governance) {
-    history_.withdraw(governance_);
-    governance_ = committed_.governance;
-  }
+  governance_ = committed_.believed.governance;
+  connection_->map().trust(committed_.believed.map);
   in_step_ = false;
 }
 
@@ -391,7 +399,7 @@ void Writer::checkpoint(bool reset) {
   const auto complete = connection_->checkpoint(reset);
   checkpoint_fails_ = !complete;
   if (complete && *complete) {
-    age_.copied = age_.number;
+    copied_ = committed_.believed.number;
   }
 }
 

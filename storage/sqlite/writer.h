@@ -17,8 +17,7 @@
 #include "schemas/core/signer.h"
 #include "storage/sqlite/acknowledger.h"
 #include "storage/sqlite/connection.h"
-#include "storage/sqlite/file_age.h"
-#include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/history.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/place.h"
 #include "storage/sqlite/schema.h"
@@ -27,21 +26,20 @@
 
 namespace assay::storage::sqlite {
 
-// The durable state: the newest checkpoint, the tree that it covers, and governance (trust and the
-// policies in force, storage/governance.h).
+// The durable state: the newest checkpoint, the tree that it covers, and what is believed of the
+// rest.
 struct Committed {
   LogState state;
   LogTail tail;
-  std::shared_ptr<const Governance> governance;
+  Believed believed;
 };
 
-// Reads all members but `governance` from the tables. Errors: data-loss when there is no
+// Reads all members but `believed` from the tables. Errors: data-loss when there is no
 // checkpoint; log-inconsistent when the checkpoint does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
-// Returns the earliest time that a new write may have: the time of the last write. When the last
-// write is unknown or earlier than the newest log record, returns the time of that record, with no
-// lead over the wall clock. The caller must have set the connection's seal key. Errors: data-loss
-// when the stored record does not fit the log.
+// Returns the earliest time that a new write may have: the time of the last write, or that of the
+// newest log record, if that is later. The caller must have set the connection's seal key. Errors:
+// data-loss when either does not fit its seal or the log.
 [[nodiscard]] Result<LastWrite> least_time(Connection& connection, const LogState& state);
 
 // Threading: any thread may call the public functions, but only one thread stop(). The private
@@ -57,7 +55,7 @@ class Writer {
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time
     std::function<Timestamp()> wall;  // as in SqliteOptions
-    FileAge age{};                    // of the last write
+    std::uint64_t copied = 0;         // FileAge::copied
     bool disk_fails = false;          // the disk took no write when the store was opened
   };
 
@@ -74,8 +72,8 @@ class Writer {
   [[nodiscard]] bool healthy() const;
   // Returns Acknowledger::anchored().
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const { return back_.anchored(); }
-  // Returns the governance states that snapshots use.
-  [[nodiscard]] const GovernanceHistory& history() const { return history_; }
+  // Returns what snapshots believe.
+  [[nodiscard]] const History& history() const { return history_; }
   // Finishes the queued writes and refuses new ones.
   void stop();
 
@@ -91,7 +89,7 @@ class Writer {
   Status begin();
   Status check_alone();
   Status resume();
-  Status resume_governance(const Committed& found);
+  Status resume_believed(Committed& found);
   Status run_work(WriteJob& job);
   Status undo_work(const LogTail& before);
   Status seal();
@@ -111,9 +109,10 @@ class Writer {
   // Used only on the writer's thread.
   Committed committed_;
   LogTail tail_;  // committed_.tail plus what the group has appended
-  std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
+  std::shared_ptr<const Governance> governance_;  // that of committed_ plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
-  FileAge age_;                                   // of the last write that succeeded
+  std::uint64_t copied_;                          // FileAge::copied
+  std::optional<Believed> pending_;               // of the commit that is under way, or failed
   SchemaInUse schema_;
   Timestamp latest_;           // no write gets an earlier time
   bool other_writer_ = false;  // another process wrote the database meanwhile: no more writes
@@ -122,7 +121,7 @@ class Writer {
   std::size_t last_group_ = 1;
   int checkpoint_pages_;
 
-  GovernanceHistory history_;
+  History history_;
 
   std::atomic<bool> writes_fail_ = false;
   std::atomic<bool> checkpoint_fails_ = false;

@@ -16,6 +16,10 @@ class Clock(unittest.TestCase):
             database.execute("UPDATE last_write SET time = time + 1000000000000")
             database.commit()
             database.close()
+            with self.assertRaises(AssertionError) as refused:
+                service.start()
+            self.assertIn("what is stored of the last write was changed", str(refused.exception))
+            service.run("assayd", "repair", "service/assayd.json")
             service.start()
             self.assertNotIn("clock_set_back", service.log_tail())
             self.assertEqual(service.request("GET", "/v1/log/checkpoint")[0], 200)

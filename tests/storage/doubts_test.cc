@@ -117,20 +117,15 @@ TEST_F(DoubtsTest, RowOfAPlaceWithoutItsDoubt_IsDataLoss) {
   EXPECT_EQ(code(newest(kPlace)), ErrorCode::kDataLoss);
 }
 
-TEST_F(DoubtsTest, RowOfAPlaceThatIsGone_CountsForNothing_AndIsMissed) {
-  reopen_after(
-      "DELETE FROM newest_reports WHERE doubts <> '[]';"
-      "DELETE FROM seals WHERE kind = 13 AND name NOT IN (SELECT place FROM newest_reports)");
-  EXPECT_EQ(code(newest(kPlace)), ErrorCode::kNotFound);
+TEST_F(DoubtsTest, RowOfAPlaceThatIsGone_IsDataLoss) {
+  reopen_after("DELETE FROM newest_reports WHERE doubts <> '[]'");
+  EXPECT_EQ(code(newest(kPlace)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(places()), ErrorCode::kDataLoss);
   EXPECT_EQ(newest(kOther)->id, "job-2");
 }
 
-// With its seals, so that nothing in the tables themselves is wrong.
 TEST_F(DoubtsTest, PlacesThatAreAllGone_AreDataLoss_AlsoForTheNextReport) {
-  reopen_after(
-      "DELETE FROM newest_reports; DELETE FROM report_groups;"
-      "DELETE FROM seals WHERE kind IN (13, 14)");
+  reopen_after("DELETE FROM newest_reports; DELETE FROM report_groups");
   EXPECT_EQ(code(newest(kPlace)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(places()), ErrorCode::kDataLoss);
   JobRow open = store_->snapshot().value()->job("job-3").value();
@@ -142,14 +137,14 @@ TEST_F(DoubtsTest, PlacesThatAreAllGone_AreDataLoss_AlsoForTheNextReport) {
             ErrorCode::kNotFound);
 }
 
-TEST_F(DoubtsTest, PlacesThatDifferFromTheJobs_AreNamedAndMadeAgain) {
+TEST_F(DoubtsTest, PlacesThatAreGone_AreNamedAndMadeAgain) {
   const auto findings = [&] {
     const auto inspection = Inspection::open(options(), signer_, clock_).value();
     std::vector<std::string> found;
     const auto damages = inspection->find(false, [](auto, auto) {});
     for (const Damage& damage : *damages) {
-      EXPECT_EQ(damage.check, "derived") << damage.detail;
-      found.push_back(damage.id.substr(0, damage.id.find(' ')));
+      EXPECT_EQ(damage.check, "missing-row") << damage.detail;
+      found.push_back(damage.id);
     }
     return found;
   };
@@ -168,35 +163,11 @@ TEST_F(DoubtsTest, PlacesThatDifferFromTheJobs_AreNamedAndMadeAgain) {
     EXPECT_EQ(newest(kPlace)->id, "job-3");
     EXPECT_EQ(places()->size(), 2U);
   };
-  const std::string all =
-      "DELETE FROM newest_reports; DELETE FROM report_groups;"
-      "DELETE FROM seals WHERE kind IN (13, 14)";
-  tampered(all, {"newest_reports", "newest_reports", "report_groups"},
-           {{"newest_reports", 2}, {"report_groups", 1}});
-  tampered(
-      "DELETE FROM newest_reports WHERE doubts <> '[]';"
-      "DELETE FROM seals WHERE kind = 13 AND name NOT IN (SELECT place FROM newest_reports)",
-      {"newest_reports"}, {{"newest_reports", 1}});
-  tampered("DELETE FROM report_groups; DELETE FROM seals WHERE kind = 14", {"report_groups"},
-           {{"report_groups", 1}});
-}
-
-// An earlier row fits its earlier seal.
-TEST_F(DoubtsTest, EarlierRowOfAPlace_IsNamed) {
-  const std::string names =
-      " WHERE hex(name) IN (SELECT hex(place) FROM newest_reports WHERE doubts <> '[]')";
-  const std::string mac = look("SELECT hex(mac) FROM seals" + names + " AND kind = 13");
-  verified("job-4", kPlace);
-  store_.reset();
-  const auto inspection = Inspection::open(options(), signer_, clock_).value();
-  ASSERT_TRUE(inspection->find(false, [](auto, auto) {})->empty());
-  tamper(
-      "UPDATE newest_reports SET newest = 1 WHERE doubts <> '[]';"
-      "UPDATE seals SET mac = x'" +
-      mac + "'" + names + " AND kind = 13");
-  const auto found = inspection->find(false, [](auto, auto) {}).value();
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].check, "derived");
+  tampered("DELETE FROM newest_reports; DELETE FROM report_groups",
+           {"newest_reports", "report_groups"}, {{"newest_reports", 2}, {"report_groups", 1}});
+  tampered("DELETE FROM newest_reports WHERE doubts <> '[]'", {"newest_reports"},
+           {{"newest_reports", 1}});
+  tampered("DELETE FROM report_groups", {"report_groups"}, {{"report_groups", 1}});
 }
 
 TEST_F(DoubtsTest, OpenJobThatIsGone_IsDataLoss) {

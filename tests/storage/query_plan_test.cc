@@ -57,7 +57,7 @@ TEST_F(QueryPlan, WholeTables_AreTheDocumentedOnes) {
       whole.push_back(static_cast<Sql>(i));
     }
   }
-  EXPECT_EQ(whole, (std::vector{Sql::kNodeScan, Sql::kRecordScan}));
+  EXPECT_EQ(whole, (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kMapScan}));
 }
 
 TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {

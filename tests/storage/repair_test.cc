@@ -170,9 +170,9 @@ TEST_F(RepairTest, Node_ComesBackEnded) {
   EXPECT_FALSE(view->evidence("node:gpu-1")) << "it stands on nothing";
 }
 
-TEST_F(RepairTest, NodeThatIsGoneWithItsSeal_ComesBackEnded) {
+TEST_F(RepairTest, NodeThatIsGone_ComesBackEnded) {
   const auto view = repaired_after(
-      "DROP TRIGGER nodes_keep_delete; DELETE FROM nodes; DELETE FROM seals WHERE kind = 3;"
+      "DROP TRIGGER nodes_keep_delete; DELETE FROM nodes;"
       "CREATE TRIGGER nodes_keep_delete BEFORE DELETE ON nodes "
       "BEGIN SELECT RAISE(ABORT, 'nodes are kept'); END",
       {{"nodes", 1}}, {});
@@ -321,10 +321,9 @@ TEST_F(RepairTest, Outline_ComesBack) {
   EXPECT_TRUE(view->outline(artifact_));
 }
 
-TEST_F(RepairTest, OutlineThatIsGoneWithItsSeal_IsNamed_AndComesBack) {
-  const auto view = repaired_after(
-      "DROP TRIGGER outlines_keep_delete; DELETE FROM outlines; DELETE FROM seals WHERE kind = 6",
-      {{"outlines", 1}}, {});
+TEST_F(RepairTest, OutlineThatIsGone_IsNamed_AndComesBack) {
+  const auto view = repaired_after("DROP TRIGGER outlines_keep_delete; DELETE FROM outlines",
+                                   {{"outlines", 1}}, {});
   EXPECT_TRUE(view->outline(artifact_));
 }
 
@@ -353,7 +352,6 @@ TEST_F(RepairTest, HighWaterMark_IsWhatEvidenceSays) {
   EXPECT_EQ(view->high_water("tdx").value(), 5U);
 }
 
-// With their seals, so that nothing in the table itself is wrong.
 TEST_F(RepairTest, MarksThatAreGone_AreNamed_AndWhatRecordsAndEvidenceSay) {
   store_ = open().value();
   const auto kept = [&](std::uint64_t mark) {
@@ -371,26 +369,14 @@ TEST_F(RepairTest, MarksThatAreGone_AreNamed_AndWhatRecordsAndEvidenceSay) {
     });
   };
   ASSERT_TRUE(kept(7));
-  const std::string mac = look("SELECT hex(mac) FROM seals WHERE kind = 9 AND name = 'crl'");
-  const std::string part = look("SELECT hex(collateral) FROM high_waters WHERE name = 'crl'");
   ASSERT_TRUE(kept(9));
   const DocumentId newest = store_->snapshot().value()->high_water_collateral("crl").value();
   store_.reset();
   ASSERT_EQ(findings(), std::vector<std::string>());
-  auto view = repaired_after("DELETE FROM high_waters; DELETE FROM seals WHERE kind = 9",
-                             {{"high_waters", 2}}, {});
+  const auto view = repaired_after("DELETE FROM high_waters", {{"high_waters", 2}}, {});
   EXPECT_EQ(view->high_water("tdx").value(), 5U);
   EXPECT_EQ(view->high_water("crl").value(), 9U);
   EXPECT_EQ(view->high_water_collateral("crl").value(), newest);
-  view.reset();
-  store_.reset();
-  // An earlier row fits its earlier seal.
-  const auto again = repaired_after(
-      "DROP TRIGGER high_waters_never_fall; UPDATE high_waters SET value = 7, collateral = x'" +
-          part + "' WHERE name = 'crl'; UPDATE seals SET mac = x'" + mac +
-          "' WHERE kind = 9 AND name = 'crl'",
-      {{"high_waters", 1}}, {});
-  EXPECT_EQ(again->high_water("crl").value(), 9U);
 }
 
 TEST_F(RepairTest, GenerationOfEvidence_IsNewerThanAllOfIt) {

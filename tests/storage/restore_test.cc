@@ -240,8 +240,11 @@ TEST_F(StoreTime, NeverBehindWhatIsThere) {
     EXPECT_EQ(seen, written);
   }
   EXPECT_EQ(last_write(options(), signer_).value()->time, written);
-  // Altered, it is not believed; the newest record is.
+  // Altered, it is not believed. A repair takes the newest record in its place.
   tamper("UPDATE last_write SET time = 0");
+  EXPECT_FALSE(last_write(options(), signer_).value());
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+  ASSERT_TRUE(repair_sqlite(options(), signer_, {}, [](auto, auto) {}));
   append(*open().value(), 1);
   EXPECT_EQ(last_write(options(), signer_).value()->time, written);
 }

@@ -48,7 +48,7 @@ TEST_F(SchemaTest, TriggersAndIndexesChangedWhileStopped_RefuseTheStart_AndAreMa
       {kLiar, "trigger jobs_stay_finished"},
       {"DROP TRIGGER jobs_stay_finished", "trigger jobs_stay_finished"},
       {"DROP TRIGGER documents_keep_delete", "trigger documents_keep_delete"},
-      {"DROP TRIGGER pods_unseal", "trigger pods_unseal"},
+      {"DROP TRIGGER nodes_stay_revoked", "trigger nodes_stay_revoked"},
       {"CREATE TRIGGER \"an \"\"odd'name\" AFTER INSERT ON jobs BEGIN SELECT 1; END",
        "trigger an \"odd'name"},
       {"DROP INDEX decision_reasons_by_reason", "index decision_reasons_by_reason"},

@@ -105,7 +105,7 @@ TEST_F(SqliteNodes, WhatIsFinal_CannotBeChangedBySql) {
   fill();
   const auto connection =
       sqlite::Connection::open(path(), sqlite::Connection::Mode::kReadWrite).value();
-  EXPECT_TRUE(connection->execute("INSERT INTO statement_changes VALUES (1, 0, x'00')"));
+  EXPECT_TRUE(connection->execute("INSERT INTO statement_changes VALUES (1, 0)"));
   for (const char* sql : {
            "UPDATE challenges SET used_at = NULL",
            "UPDATE nodes SET revoked_at = NULL, revoked_reason = NULL",

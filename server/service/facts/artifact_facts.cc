@@ -7,6 +7,7 @@
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/facts/stage_evidence_facts.h"
+#include "storage/lineage_reads.h"
 
 namespace assay::server {
 namespace {
@@ -107,20 +108,16 @@ Result<Collected> collect(storage::Snapshot& snapshot, const ArtifactId& artifac
     collected.keys.emplace(key.id, std::move(key));
   }
   collected.newest = after;
-  storage::StatementQuery query;
-  query.subject = artifact.text();
-  query.with_unanchored = true;
-  query.bounds.limit = 1000;
-  query.bounds.after = after;
-  do {
-    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      ASSAY_TRY(add_fact(snapshot, row, artifact, collected));
-      ++collected.rows;
-      collected.newest = row.log_index;
+  ASSAY_ASSIGN(const auto indexes, snapshot.lineage().about(artifact.text()));
+  for (const LeafIndex index : indexes) {
+    if (after && index <= *after) {
+      continue;
     }
-    query.bounds.after = page.next;
-  } while (query.bounds.after);
+    ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement_at(index));
+    ASSAY_TRY(add_fact(snapshot, row, artifact, collected));
+    ++collected.rows;
+    collected.newest = index;
+  }
   return collected;
 }
 

@@ -59,23 +59,17 @@ Status require_own_name(storage::Snapshot& snapshot, const VerifiedEnvelope& ver
 // Checks that name and version are free for this policy.
 Status require_place(storage::Snapshot& snapshot, const VerifiedEnvelope& verified,
                      const storage::StatementRow& policy) {
-  storage::StatementQuery query;
-  query.kind = storage::StatementKind::kPolicy;
-  query.name = policy.name;
-  query.bounds.limit = 1000;
   std::set<std::string> owners;
-  do {
-    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      if (row.version == policy.version && row.id != verified.id) {
-        return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
-                                              " of this policy exists with other content; policies "
-                                              "are immutable, use the next version");
-      }
-      ASSAY_TRY(add_owners(snapshot, row, owners));
+  ASSAY_ASSIGN(const auto indexes, snapshot.policies_under(policy.name));
+  for (const LeafIndex index : indexes) {
+    ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement_at(index));
+    if (row.version == policy.version && row.id != verified.id) {
+      return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
+                                            " of this policy exists with other content; policies "
+                                            "are immutable, use the next version");
     }
-    query.bounds.after = page.next;
-  } while (query.bounds.after);
+    ASSAY_TRY(add_owners(snapshot, row, owners));
+  }
   return require_own_name(snapshot, verified, owners);
 }
 

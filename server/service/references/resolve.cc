@@ -10,6 +10,7 @@
 #include "server/service/facts/artifact_facts.h"
 #include "server/service/references/hearing.h"
 #include "server/service/references/releases.h"
+#include "storage/lineage_reads.h"
 
 namespace assay::server {
 namespace {
@@ -49,25 +50,23 @@ Result<ParsedReference> parse_reference(std::string_view text) {
   return parsed;
 }
 
-// Trusted manifests and placements about one artifact, as the query wants them.
-Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
-                          const ArtifactId& artifact, Timestamp now) {
+// Those of the trusted manifests and placements about one artifact that are wanted.
+template <typename Wanted>
+Result<Rows> trusted_rows(storage::Snapshot& snapshot, Wanted wanted, const ArtifactId& artifact,
+                          Timestamp now) {
   const Publishers publishers;
   Rows rows;
-  query.subject = artifact.text();
-  query.kind = query.kind.value_or(storage::StatementKind::kManifest);
-  query.with_unanchored = true;
-  query.bounds.limit = 1000;
-  do {
-    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      ASSAY_ASSIGN(const Word word, publishers.hear(snapshot, row, now));
-      if (word.trusted) {
-        rows.push_back(row);
-      }
+  ASSAY_ASSIGN(const auto indexes, snapshot.lineage().about(artifact.text()));
+  for (const LeafIndex index : indexes) {
+    ASSAY_ASSIGN(storage::StatementRow row, snapshot.statement_at(index));
+    if (!wanted(row)) {
+      continue;
     }
-    query.bounds.after = page.next;
-  } while (query.bounds.after);
+    ASSAY_ASSIGN(const Word word, publishers.hear(snapshot, row, now));
+    if (word.trusted) {
+      rows.push_back(std::move(row));
+    }
+  }
   return rows;
 }
 
@@ -430,15 +429,19 @@ std::string reference_to(const std::vector<DecidedModel>& models) {
 
 Result<Rows> trusted_manifests(storage::Snapshot& snapshot, const ArtifactId& artifact,
                                Timestamp now) {
-  return trusted_rows(snapshot, {}, artifact, now);
+  const auto is_manifest = [](const storage::StatementRow& row) {
+    return row.kind == storage::StatementKind::kManifest;
+  };
+  return trusted_rows(snapshot, is_manifest, artifact, now);
 }
 
 Result<Rows> trusted_placements(storage::Snapshot& snapshot, const ArtifactId& artifact,
                                 Timestamp now) {
-  storage::StatementQuery query;
-  query.kind = storage::StatementKind::kAttestation;
-  query.predicate_type = kPlacementPredicateType;
-  return trusted_rows(snapshot, std::move(query), artifact, now);
+  const auto is_placement = [](const storage::StatementRow& row) {
+    return row.kind == storage::StatementKind::kAttestation &&
+           row.predicate_type == kPlacementPredicateType;
+  };
+  return trusted_rows(snapshot, is_placement, artifact, now);
 }
 
 Result<ResolvedReference> resolve(Services& services, storage::Snapshot& snapshot,

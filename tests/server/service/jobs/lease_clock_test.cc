@@ -156,8 +156,10 @@ TEST_F(LeaseClock, WallClockOfTheLastWriteThatWasAltered_IsNotBelieved) {
                          nullptr),
             SQLITE_OK);
   sqlite3_close(database);
-  start();
   EXPECT_FALSE(storage::last_write(options(), *log_key_).value());
+  const auto opened = storage::open_sqlite(options(), *log_key_, clock_);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kDataLoss);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST_F(RepairedTest, UsageOfSigners_IsCountedAgain) {
       "DROP TRIGGER signer_usage_only_rises; DROP TRIGGER signer_usage_keep_delete;"
       "UPDATE signer_usage SET statements = 0, bytes = 1 WHERE identity = 'release' AND kind = 2;"
       "DELETE FROM signer_usage WHERE identity = 'anna';"
-      "INSERT INTO signer_usage VALUES (2, 'acme/demo', 'nobody', 9, 9, 9, x'');"
+      "INSERT INTO signer_usage VALUES (2, 'acme/demo', 'nobody', 9, 9, 9);"
       "DELETE FROM statement_signers WHERE log_index = (SELECT max(log_index) FROM statements)");
   EXPECT_EQ(repaired.made,
             (std::map<std::string, std::uint64_t>{{"signer_usage", 3}, {"statements", 1}}));
