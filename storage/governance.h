@@ -3,7 +3,7 @@
 // registrations (docs/glossary.md explains these words), revoked nodes, withdrawn statements, and
 // policies. The state is two documents. Each change of it is a record in the log, and these records
 // form a chain: each names the previous one, and the digests of both documents after the change
-// (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md). A store reads the
+// (docs/adr/0021-nothing-in-the-database-is-believed.md, schemas/log.md). A store reads the
 // documents once, when it opens, and keeps the state in memory.
 #pragma once
 

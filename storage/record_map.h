@@ -2,7 +2,7 @@
 // The record map: an authenticated dictionary over the records that decisions rest on. It holds a
 // value for the name of each record, so its root says of every record whether it exists and what is
 // in it. A database may then lose, alter, add or put back what it likes: whoever reads against a
-// root that he trusts notices it (docs/adr/0021-a-map-vouches-for-what-decisions-read.md).
+// root that he trusts notices it (docs/adr/0021-nothing-in-the-database-is-believed.md).
 //
 // Names and values are halves of HMACs, so nobody without the key can choose where an entry lies.
 // Entries are kept in 65,536 buckets. The tree above the buckets lives in memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documents of governance (trust and the policies in force, storage/governance.h), and the
-// chain of records in the log that names their digests (docs/adr/0011).
+// chain of records in the log that names their digests (docs/adr/0021).
 #pragma once
 
 #include <memory>
