@@ -41,10 +41,10 @@ class Inspection {
   // Checks the newest checkpoint, the anchor (storage/anchor.h), the chain of changes of trust and
   // policy (storage/governance.h) with the documents that it names, the record map
   // (storage/record_map.h), that each row fits its entry and each entry has its row, and the seals
-  // of decisions. With `deep`, also checks every record and digest of the log, every document, every
-  // index of the database, that each statement, decision, node and job in the log has its row, and
-  // all that only repeats records and statements (storage/sqlite/derived.h). Returns at most 1,000
-  // findings. Fails only when the database cannot be read.
+  // of decisions. With `deep`, also checks every record and digest of the log, every document,
+  // every index of the database, that each statement, decision, node and job in the log has its
+  // row, and all that only repeats records and statements (storage/sqlite/derived.h). Returns at
+  // most 1,000 findings. Fails only when the database cannot be read.
   [[nodiscard]] virtual Result<std::vector<Damage>> find(bool deep, const Progress& progress) = 0;
   // Returns a snapshot of the inspected database. The keys, principals and policies in the snapshot
   // are not verified.

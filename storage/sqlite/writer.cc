@@ -96,6 +96,11 @@ void Writer::stop() {
     thread_.join();
   }
   back_.stop();
+  // SQLite removes the log by its name when it closes the database: by now that may be the log of
+  // another one.
+  if (!options_.place.check()) {
+    connection_->keep_log_on_close();
+  }
 }
 
 bool Writer::healthy() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failing disks and lost power, at a part of all possible moments (torture_test.cc takes them all).
+#include <filesystem>
 #include <thread>
 
 #include "tests/storage/durability.h"
@@ -39,6 +40,34 @@ TEST_F(WriteFault, CommitFails_ItsWritersFailAndTheNextOneSucceeds) {
   EXPECT_EQ(after.size, before.back().state.size + 1);
   EXPECT_TRUE(store->healthy());
   expect_durable(*store, before);
+}
+
+// What happens when a file system is mounted over the folder of a service that still runs, and its
+// file has the inode number of the old one.
+TEST_F(WriteFault, OldServiceThatStops_LeavesTheLogOfTheNewOne) {
+  namespace fs = std::filesystem;
+  FaultVfs vfs;
+  vfs.hide_moves();
+  auto old = open().value();
+  append(*old, 3);
+  const std::string away = folder_.path() + "/away";
+  ASSERT_TRUE(fs::create_directory(away));
+  for (const char* suffix : {"", "-wal", "-shm", ".lock"}) {
+    fs::rename(path() + suffix, away + "/assay.db" + suffix);
+  }
+  fs::rename(anchor_path(), away + "/anchor.json");
+  const auto store = open().value();
+  append(*store, 30);
+  old.reset();
+  // As after a kill of the new service.
+  ASSERT_TRUE(fs::exists(path() + "-wal"));
+  SqliteOptions killed = options();
+  killed.path = folder_.path() + "/copy.db";
+  fs::copy_file(path(), killed.path);
+  fs::copy_file(path() + "-wal", killed.path + "-wal");
+  const auto again = open(killed);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ((*again)->snapshot().value()->log_state()->size, 30U);
 }
 
 // A service that is not ready gets no requests, so that no write would ever end that.

@@ -92,6 +92,10 @@ struct FaultVfsAccess {
     return real(file)->pMethods->xCheckReservedLock(real(file), held);
   }
   static int control(sqlite3_file* file, int operation, void* argument) {
+    if (operation == SQLITE_FCNTL_HAS_MOVED && watched(file)->vfs->hides_moves_) {
+      *static_cast<int*>(argument) = 0;
+      return SQLITE_OK;
+    }
     return real(file)->pMethods->xFileControl(real(file), operation, argument);
   }
   static int sector_size(sqlite3_file*) { return 512; }

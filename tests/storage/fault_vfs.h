@@ -2,6 +2,7 @@
 // A disk for SQLite that fails when told, and that loses what was not synced when the power goes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,6 +40,10 @@ class FaultVfs {
   // Changes seen since fail_at().
   [[nodiscard]] std::uint64_t changes() const;
 
+  // SQLite takes a file at the path of another one for that one, as where both have the same inode
+  // number on two file systems.
+  void hide_moves() { hides_moves_ = true; }
+
   // After the power loss, with every file closed: makes the files what the disk could hold. Of the
   // changes after a file's last sync any part may have arrived, in any order, writes torn at
   // sectors. Then the disk works again.
@@ -74,6 +79,7 @@ class FaultVfs {
   Fault fault_ = Fault::kError;
   bool met_ = false;
   bool dead_ = false;
+  std::atomic<bool> hides_moves_ = false;
 };
 
 }  // namespace assay::storage
