@@ -61,6 +61,23 @@ Json to_json(const storage::Repaired& repaired) {
   return {{"made", repaired.made}, {"dropped", repaired.dropped}};
 }
 
+Result<storage::Backup> back_up_installation(const Config& config, const Clock& clock,
+                                             const std::string& to,
+                                             const storage::Progress& progress) {
+  ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
+  return storage::back_up_sqlite(existing_store(config), *log_signer, clock, to, progress);
+}
+
+Json to_json(const storage::Backup& backup) {
+  return {{"size", backup.size}, {"bytes", backup.bytes}};
+}
+
+Status put_back_installation(const Config& config, const Clock& clock, const std::string& from,
+                             const storage::Progress& progress) {
+  ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
+  return storage::put_back_sqlite(existing_store(config), *log_signer, clock, from, progress);
+}
+
 Json to_json(const Restoration& restoration) {
   const storage::Loss& loss = restoration.loss;
   Json json = {{"needed", restoration.needed}, {"done", restoration.done},

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `assayd check`, `assayd repair` and `assayd restore`: commands on an installation's files on
-// disk. docs/recovery.md says when to use each command.
+// `assayd check`, `backup`, `repair` and `restore`: commands on an installation's files on disk.
+// docs/operations.md and docs/recovery.md say when to use each command.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "schemas/core/clock.h"
 #include "server/config.h"
 #include "server/service/upkeep/check_store.h"
+#include "storage/backup.h"
 #include "storage/inspect.h"
 
 namespace assay::server {
@@ -24,6 +26,17 @@ namespace assay::server {
 [[nodiscard]] Result<storage::Repaired> repair_installation(const Config& config,
                                                             const storage::Progress& progress);
 [[nodiscard]] Json to_json(const storage::Repaired& repaired);
+
+// Copies the database to a new file, beside a running service or without one, and checks the copy
+// (storage/backup.h).
+[[nodiscard]] Result<storage::Backup> back_up_installation(const Config& config, const Clock& clock,
+                                                           const std::string& to,
+                                                           const storage::Progress& progress);
+[[nodiscard]] Json to_json(const storage::Backup& backup);
+// Puts a backup in the place of the database, while no service runs.
+[[nodiscard]] Status put_back_installation(const Config& config, const Clock& clock,
+                                           const std::string& from,
+                                           const storage::Progress& progress);
 
 // What the database has lost of the signed log; see storage::measure_loss.
 struct Restoration {

@@ -203,13 +203,32 @@ int repair(const std::string& config_path) {
   return 0;
 }
 
-// 0: nothing to restore, or restored; 1: there is a loss, and nobody accepted it.
-int restore(const std::string& config_path, bool accept_loss) {
+int backup(const std::string& config_path, const std::string& to) {
   const Result<Config> config = load_config(config_path);
   if (!config) {
     return complain(config.error());
   }
   const SystemClock clock;
+  const auto made = back_up_installation(*config, clock, to, progress());
+  if (!made) {
+    return complain(made.error());
+  }
+  std::cout << to_json(*made).dump(2) << '\n';
+  return 0;
+}
+
+// 0: nothing to restore, or restored; 1: there is a loss, and nobody accepted it.
+int restore(const std::string& config_path, const std::string& from, bool accept_loss) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const SystemClock clock;
+  if (!from.empty()) {
+    if (const Status put = put_back_installation(*config, clock, from, progress()); !put) {
+      return complain(put.error());
+    }
+  }
   const auto restoration = restore_installation(*config, clock, accept_loss);
   if (!restoration) {
     return complain(restoration.error());
@@ -250,27 +269,36 @@ CLI::App* add_rotate(CLI::App& program, std::string& kind, std::string& new_key_
 // What leads out of a damaged store (docs/recovery.md).
 struct Recovery {
   CLI::App* check = nullptr;
+  CLI::App* backup = nullptr;
   CLI::App* repair = nullptr;
   CLI::App* restore = nullptr;
   bool deep = false;
   bool accept_loss = false;
   std::string output = "json";
+  std::string to;    // of a backup
+  std::string from;  // of a restore
 };
 
 void add_recovery(CLI::App& program, std::string& config_path, Recovery& recovery) {
   recovery.check = program.add_subcommand(
       "check", "List what is wrong with the store, beside a running service or without one.");
+  recovery.backup = program.add_subcommand(
+      "backup", "Copy the database to a new file and check the copy, beside a running service.");
   recovery.repair = program.add_subcommand(
       "repair", "Make indexes and rows of the store again from the log and its documents.");
   recovery.restore = program.add_subcommand(
-      "restore", "Tell what the database has lost of what was signed; go on without it.");
-  for (CLI::App* const command : {recovery.check, recovery.repair, recovery.restore}) {
+      "restore", "Put a backup in place; tell what the database has lost, and go on without it.");
+  for (CLI::App* const command :
+       {recovery.check, recovery.backup, recovery.repair, recovery.restore}) {
     command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")->required();
   }
   recovery.check->add_flag("--deep", recovery.deep,
                            "Also the whole log, every document and every index");
   recovery.check->add_option("-o,--output", recovery.output, "json or text")
       ->check(CLI::IsMember({"json", "text"}));
+  recovery.backup->add_option("--to", recovery.to, "File to make; there must be none")->required();
+  recovery.restore->add_option("--from", recovery.from,
+                               "Backup to put in place of the database, which stays beside it");
   recovery.restore->add_flag("--accept-loss", recovery.accept_loss,
                              "Go on under the new log origin that the configuration names");
 }
@@ -279,7 +307,11 @@ int run_recovery(const Recovery& recovery, const std::string& config_path) {
   if (*recovery.check) {
     return check(config_path, recovery.deep, recovery.output == "json");
   }
-  return *recovery.repair ? repair(config_path) : restore(config_path, recovery.accept_loss);
+  if (*recovery.backup) {
+    return backup(config_path, recovery.to);
+  }
+  return *recovery.repair ? repair(config_path)
+                          : restore(config_path, recovery.from, recovery.accept_loss);
 }
 
 int main_of(int argc, char** argv) {
@@ -294,8 +326,9 @@ int main_of(int argc, char** argv) {
       "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
       "  assayd run --config assayd.json\n"
       "  assayd check --deep assayd.json\n"
+      "  assayd backup assayd.json --to /backup/assay-2026-11-29.db\n"
       "  assayd repair assayd.json\n"
-      "  assayd restore --accept-loss assayd.json\n"
+      "  assayd restore assayd.json --from /backup/assay-2026-11-29.db\n"
       "  assayd rotate service --config assayd.json --new-key service-2.pem\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
@@ -330,7 +363,7 @@ int main_of(int argc, char** argv) {
   if (*run_command) {
     return run(config_path);
   }
-  if (*recovery.check || *recovery.repair || *recovery.restore) {
+  if (*recovery.check || *recovery.backup || *recovery.repair || *recovery.restore) {
     return run_recovery(recovery, config_path);
   }
   if (*rotate_command) {

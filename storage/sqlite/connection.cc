@@ -8,6 +8,7 @@ namespace assay::storage::sqlite {
 namespace {
 
 // Only somebody who opens the file with another program makes us wait at all.
+constexpr int kPagesAtOnce = 4096;
 constexpr int kBusyTimeoutMs = 5000;
 // How long a checkpoint that resets the write-ahead log waits for readers.
 constexpr int kResetTimeoutMs = 100;
@@ -85,6 +86,28 @@ Result<Bytes> Connection::page_of_file(std::int64_t number, int page_size) {
   }
   ASSAY_TRY(check(code));
   return page;
+}
+
+Status Connection::copy_to(
+    const std::string& path,
+    const std::function<void(std::string_view what, std::uint64_t done)>& progress) {
+  sqlite3* raw = nullptr;
+  const int opened =
+      sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, nullptr);
+  const DatabaseHandle target(raw);
+  ASSAY_TRY(check(opened));
+  sqlite3_backup* const backup = sqlite3_backup_init(raw, "main", database_.get(), "main");
+  if (backup == nullptr) {
+    return std::unexpected(sqlite_error(sqlite3_extended_errcode(raw)));
+  }
+  int code = SQLITE_OK;
+  while (code == SQLITE_OK) {
+    code = sqlite3_backup_step(backup, kPagesAtOnce);
+    progress("pages", static_cast<std::uint64_t>(sqlite3_backup_pagecount(backup) -
+                                                 sqlite3_backup_remaining(backup)));
+  }
+  const int finished = sqlite3_backup_finish(backup);
+  return code == SQLITE_DONE ? check(finished) : std::unexpected(sqlite_error(code));
 }
 
 void Connection::keep_log_on_close() {

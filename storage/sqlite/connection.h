@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/error.h"
@@ -74,6 +76,12 @@ class Connection {
   // before the end of the page. Uses SQLite's own descriptor, because closing any other descriptor
   // of the file would release the locks that this process has on the file.
   [[nodiscard]] Result<Bytes> page_of_file(std::int64_t number, int page_size);
+  // Copies the database, as the transaction of this connection sees it, over the file at `path`.
+  // The caller must have begun a transaction and read something. Calls `progress` with the pages
+  // that were copied.
+  [[nodiscard]] Status copy_to(
+      const std::string& path,
+      const std::function<void(std::string_view what, std::uint64_t done)>& progress);
   // Leaves the write-ahead log as it is when the connection closes.
   void keep_log_on_close();
   // Makes everything that can be read at this time durable, because the last writes of another
