@@ -130,7 +130,8 @@ struct Page {
 // Bounds of a page, for all queries below. Lists start after `after`, and show only rows with a log
 // index below `below`, so that all pages of a list show the same tree. A page has at most `limit`
 // items (1 to 1000; invalid-parameter otherwise). A row is listed when it matches all filters of
-// the query; an empty filter matches every row. Times are `since` <= time < `until`.
+// the query; an empty filter matches every row. Times are `since` <= time < `until`, of the log
+// record.
 struct ListBounds {
   std::optional<LeafIndex> after;
   std::optional<TreeSize> below;

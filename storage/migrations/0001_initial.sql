@@ -27,7 +27,6 @@ CREATE TABLE record_map (
 CREATE TABLE log_records (
   idx INTEGER PRIMARY KEY,
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL,
   type TEXT NOT NULL,
   actor TEXT NOT NULL,
   form INTEGER NOT NULL,  -- of bytes, as in documents
@@ -85,13 +84,6 @@ CREATE TABLE last_write (
 ) STRICT;
 INSERT INTO last_write VALUES (1, 0, 0, x'', 1099511627776, 1099511627776, x'');  -- 2^40
 
--- How far the time of a row may lie below the time_high of its list.
-CREATE TABLE time_order (
-  list TEXT NOT NULL PRIMARY KEY,
-  max_lag INTEGER NOT NULL CHECK (max_lag >= 0)
-) STRICT, WITHOUT ROWID;
-INSERT INTO time_order VALUES ('decisions', 0), ('events', 0), ('statements', 0);
-
 -- --- statements
 
 CREATE TABLE statements (
@@ -104,7 +96,6 @@ CREATE TABLE statements (
   name TEXT NOT NULL,
   version INTEGER NOT NULL,
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL,
   contents TEXT NOT NULL,
   bytes INTEGER NOT NULL
 ) STRICT;
@@ -202,7 +193,6 @@ CREATE TABLE decisions (
   point TEXT NOT NULL,
   name_space INTEGER NOT NULL REFERENCES texts (number),
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL,
   seal BLOB NOT NULL  -- half of an HMAC-SHA256 over the decision (storage/sqlite/seals.h)
 ) STRICT;
 CREATE INDEX decisions_by_allowed ON decisions (allowed);
@@ -235,7 +225,7 @@ WHEN NEW.idx <> OLD.idx OR NEW.form <> OLD.form OR NEW.bytes <> OLD.bytes
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 -- What only repeats the record: `assayd repair` writes it again.
 CREATE TRIGGER log_records_keep_columns
-BEFORE UPDATE OF time, time_high, type, actor ON log_records
+BEFORE UPDATE OF time, type, actor ON log_records
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
 CREATE TRIGGER log_records_keep_delete BEFORE DELETE ON log_records
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;

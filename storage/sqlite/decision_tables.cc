@@ -53,8 +53,8 @@ Result<std::optional<LeafIndex>> find_index(Connection& connection, const std::s
   return found ? std::optional(query.count(0)) : std::nullopt;
 }
 
-// Checks what put_decision promises, and returns the time_high of the list so far.
-Result<std::int64_t> check_new(Connection& connection, const DecisionRow& row, TreeSize size) {
+// Checks what put_decision promises.
+Status check_new(Connection& connection, const DecisionRow& row, TreeSize size) {
   if (row.log_index >= size) {
     return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
@@ -68,7 +68,7 @@ Result<std::int64_t> check_new(Connection& connection, const DecisionRow& row, T
   if (any && last.count(0) >= row.log_index) {
     return fail(ErrorCode::kConflict, "decisions are stored in the order of the log");
   }
-  return any ? last.integer(1) : 0;
+  return {};
 }
 
 Seal seal_of_row(const Connection& connection, const DecisionRow& row) {
@@ -159,9 +159,7 @@ Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
 
 namespace {
 
-Status write_decision(Connection& connection, const DecisionRow& row, std::int64_t before) {
-  ASSAY_ASSIGN(const std::int64_t time_high,
-               note_time(connection, kDecisions, before, row.evaluated_at));
+Status write_decision(Connection& connection, const DecisionRow& row) {
   ASSAY_TRY(connection.query(Sql::kTextPut).bind(row.name_space).run());
   Query insert = connection.query(Sql::kDecisionInsert);
   ASSAY_TRY(bind_id(insert.bind(row.log_index), row.id)
@@ -170,7 +168,6 @@ Status write_decision(Connection& connection, const DecisionRow& row, std::int64
                 .bind(row.point)
                 .bind(row.name_space)
                 .bind(row.evaluated_at)
-                .bind(time_high)
                 .bind(seal_of_row(connection, row))
                 .run());
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionSubjectInsert, row.log_index, row.subjects));
@@ -183,8 +180,8 @@ Status write_decision(Connection& connection, const DecisionRow& row, std::int64
 }  // namespace
 
 Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size) {
-  ASSAY_ASSIGN(const std::int64_t before, check_new(connection, row, size));
-  return write_decision(connection, row, before);
+  ASSAY_TRY(check_new(connection, row, size));
+  return write_decision(connection, row);
 }
 
 Status replace_decision(Connection& connection, const DecisionRow& row) {
@@ -192,13 +189,7 @@ Status replace_decision(Connection& connection, const DecisionRow& row) {
        {Sql::kDecisionSubjectsDelete, Sql::kDecisionReasonsDelete, Sql::kDecisionDelete}) {
     ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
   }
-  std::int64_t before = 0;
-  {
-    Query query = connection.query(Sql::kDecisionBefore);
-    ASSAY_ASSIGN(const bool found, query.bind(row.log_index).next());
-    before = found ? query.integer(0) : 0;
-  }
-  return write_decision(connection, row, before);
+  return write_decision(connection, row);
 }
 
 }  // namespace assay::storage::sqlite

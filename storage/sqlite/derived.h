@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only repeats records and statements, so that these are found, ordered and counted: columns
-// of log records, `time_high`, time_order, signer_usage, versions, statement_changes, and lists
+// of log records, signer_usage, versions, statement_changes, lists that decisions read, and lists
 // whose row is gone. `assayd check` compares it, and `assayd repair` makes it again.
 #pragma once
 
@@ -20,16 +20,14 @@ using Tell = std::function<void(std::string id, std::string detail)>;
 // Compares the columns `time`, `type` and `actor` of a record with the record itself.
 [[nodiscard]] Status compare_columns(Connection& connection, const EventRow& event,
                                      const Tell& tell);
-// Writes these columns and `time_high` again. `high` is the greatest time of the records up to this
-// one. Returns false when all of them were right.
-[[nodiscard]] Result<bool> remake_columns(Connection& connection, const EventRow& event,
-                                          Timestamp high);
+// Writes these columns again. Returns false when all of them were right.
+[[nodiscard]] Result<bool> remake_columns(Connection& connection, const EventRow& event);
 
 // Finds rows of counters that do not fit their seals.
 [[nodiscard]] Status check_counters(Connection& connection, const Tell& tell);
 // Compares all the rest. Errors: only those of a database that cannot be read.
-[[nodiscard]] Status compare_derived(Connection& connection, const Governance& governance,
-                                     const Progress& progress, const Tell& tell);
+[[nodiscard]] Status compare_derived(Connection& connection, const Progress& progress,
+                                     const Tell& tell);
 
 // Makes all the rest again. The caller must be inside the transaction of a repair, which has
 // dropped the triggers of the tables, and must call before() before the first and after() after the
@@ -44,7 +42,6 @@ class DerivedRemaker {
 
  private:
   [[nodiscard]] Status drop_lists();
-  [[nodiscard]] Status remake_orders();
   [[nodiscard]] Status remake_versions();
 
   Connection& connection_;

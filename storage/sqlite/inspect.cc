@@ -79,7 +79,6 @@ class Finder {
     if (!checked) {
       return add("trust", checked.error().where, checked.error().detail);
     }
-    governance_ = *checked;
   }
 
   // The rest is held against the map, whatever it is.
@@ -124,9 +123,7 @@ class Finder {
 
   void counters() { add("row", {}, check_counters(connection_, tell("row"))); }
 
-  void derived() {
-    add("derived", {}, compare_derived(connection_, governance_, progress_, tell("derived")));
-  }
+  void derived() { add("derived", {}, compare_derived(connection_, progress_, tell("derived"))); }
 
   Status documents() {
     Bytes after;
@@ -315,7 +312,6 @@ class Finder {
   const LogState& state_;
   const Progress& progress_;
   std::uint64_t subjects_ = 0;  // of all records
-  Governance governance_;       // empty when it is damaged
   std::vector<Damage> findings_;
 };
 

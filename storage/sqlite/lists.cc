@@ -12,48 +12,20 @@ constexpr std::size_t kMaxLimit = 1000;
 // Index look-ups of one call; a search that needs more goes on in the next page. Some 20 ms.
 constexpr std::size_t kMaxSeeks = 16384;
 
-// Later than any time that can be written (year 9999), far from overflow.
-constexpr std::int64_t kEndOfTime = std::int64_t{1} << 50;
-
-struct Row {
-  LeafIndex index;
-  std::int64_t time;
-  std::int64_t time_high;
-};
-
-std::int64_t milliseconds(Timestamp time) { return time.time_since_epoch().count(); }
-
-Result<std::optional<Row>> row_at(Connection& connection, const List& list, LeafIndex from) {
-  Query query = connection.query(list.at);
-  ASSAY_ASSIGN(const bool found, query.bind(from).next());
-  if (!found) {
-    return std::nullopt;
-  }
-  return Row{query.count(0), query.integer(1), query.integer(2)};
-}
-
-// The smallest index in [begin, end] from which on every row has a time_high of at least `bound`.
-Result<LeafIndex> first_reaching(Connection& connection, const List& list, LeafIndex begin,
-                                 LeafIndex end, std::int64_t bound) {
+// The smallest index in [begin, end] from which on every record has at least this time.
+Result<LeafIndex> first_reaching(Connection& connection, LeafIndex begin, LeafIndex end,
+                                 Timestamp time) {
   while (begin < end) {
     const LeafIndex middle = begin + (end - begin) / 2;
-    ASSAY_ASSIGN(const auto row, row_at(connection, list, middle));
-    if (!row || row->index >= end || row->time_high >= bound) {
+    Query query = connection.query(Sql::kEventAt);
+    ASSAY_ASSIGN(const bool found, query.bind(middle).next());
+    if (!found || query.count(0) >= end || query.time(1) >= time) {
       end = middle;
     } else {
-      begin = row->index + 1;
+      begin = query.count(0) + 1;
     }
   }
   return begin;
-}
-
-Result<std::int64_t> max_lag(Connection& connection, const List& list) {
-  Query query = connection.query(Sql::kLagGet);
-  ASSAY_ASSIGN(const bool found, query.bind(list.name).next());
-  if (!found) {
-    return fail(ErrorCode::kDataLoss, "a row about the order of times is missing");
-  }
-  return query.integer(0);
 }
 
 // Places of rows in the order in which they are read, from 0: upwards that is the index, downwards
@@ -82,30 +54,9 @@ class Searcher {
     return seeks_ >= kMaxSeeks && candidate > begin_;
   }
 
-  // The first row from `from` on that passes all filters and the time bounds; end_ when there is
-  // none. When exhausted() there, it is only known that no row before the result matches.
-  Result<LeafIndex> next(LeafIndex from) {
-    while (true) {
-      ASSAY_ASSIGN(const LeafIndex candidate, next_filtered(from));
-      if (candidate >= end_ || exhausted(candidate) || (!search_.since && !search_.until)) {
-        return candidate;
-      }
-      ++seeks_;
-      const LeafIndex index = axis_.turn(candidate);
-      ASSAY_ASSIGN(const auto row, row_at(connection_, search_.list, index));
-      if (!row || row->index != index) {
-        return fail(ErrorCode::kDataLoss, "an index names a row that is missing");
-      }
-      if ((!search_.since || row->time >= milliseconds(*search_.since)) &&
-          (!search_.until || row->time < milliseconds(*search_.until))) {
-        return candidate;
-      }
-      from = candidate + 1;
-    }
-  }
-
- private:
-  Result<LeafIndex> next_filtered(LeafIndex candidate) {
+  // The first row from `from` on that passes all filters; end_ when there is none. When exhausted()
+  // there, it is only known that no row before the result matches.
+  Result<LeafIndex> next(LeafIndex candidate) {
     if (search_.filters.empty()) {
       Query query = connection_.query(axis_.down() ? *search_.list.at_down : search_.list.at);
       return first_of(query, candidate);
@@ -121,6 +72,7 @@ class Searcher {
     return std::min(candidate, end_);
   }
 
+ private:
   // The place of the first row that the query gives from a place on.
   Result<LeafIndex> first_of(Query& query, LeafIndex from) {
     ++seeks_;
@@ -153,24 +105,19 @@ class Searcher {
   std::size_t seeks_ = 0;
 };
 
-// Indexes from `begin` to before `end` that may match the time bounds, of those from `begin` to
-// before `end`.
+// Indexes from `begin` to before `end`.
 struct Run {
   LeafIndex begin;
   LeafIndex end;
 };
 
+// Those of a run whose records are of these times.
 Result<Run> within_times(Connection& connection, const Search& search, Run run) {
   if (search.since) {
-    ASSAY_ASSIGN(run.begin, first_reaching(connection, search.list, run.begin, run.end,
-                                           milliseconds(*search.since)));
+    ASSAY_ASSIGN(run.begin, first_reaching(connection, run.begin, run.end, *search.since));
   }
   if (search.until) {
-    // From here on even the time of a row that lies behind others is too late.
-    ASSAY_ASSIGN(const std::int64_t lag, max_lag(connection, search.list));
-    const std::int64_t until = std::min(milliseconds(*search.until), kEndOfTime);
-    ASSAY_ASSIGN(run.end, first_reaching(connection, search.list, run.begin, run.end,
-                                         until + std::min(lag, kEndOfTime)));
+    ASSAY_ASSIGN(run.end, first_reaching(connection, run.begin, run.end, *search.until));
   }
   return run;
 }
@@ -205,19 +152,6 @@ Result<Total> count(Connection& connection, const Search& search, Axis axis, Run
 }
 
 }  // namespace
-
-Result<std::int64_t> note_time(Connection& connection, const List& list, std::int64_t time_high,
-                               Timestamp time) {
-  const std::int64_t now = milliseconds(time);
-  if (now >= time_high) {
-    return now;
-  }
-  ASSAY_ASSIGN(const std::int64_t known, max_lag(connection, list));
-  if (time_high - now > known) {
-    ASSAY_TRY(connection.query(Sql::kLagPut).bind(list.name).bind(time_high - now).run());
-  }
-  return time_high;
-}
 
 Result<Found> search(Connection& connection, const Search& search, TreeSize size) {
   const ListBounds& bounds = search.bounds;

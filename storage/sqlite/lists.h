@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searches lists (statements, decisions, log records) in log order. Finds the rows that match all
-// filters of a query by walking the indexes of the filters together. Bounds in time are converted
-// to ranges of log indexes.
+// filters of a query by walking the indexes of the filters together. Bounds in time become ranges
+// of log indexes, since the times of log records never go back.
 #pragma once
 
 #include <optional>
@@ -14,23 +14,16 @@
 
 namespace assay::storage::sqlite {
 
-// A table with the columns `time` and `time_high`, and the SQL statements that read it. `time_high`
-// is the latest `time` of this and all earlier rows.
+// The SQL statements that read a list.
 struct List {
-  std::string_view name;  // name of the list in the table time_order
-  Sql at;                 // reads the first row from ?1 on: index, time, time_high
+  Sql at;  // reads the first row from ?1 on
   // Set for a list that is read from its end towards its start: reads the last row up to ?1.
   std::optional<Sql> at_down{};
 };
-inline constexpr List kEvents = {"events", Sql::kEventAt};
-inline constexpr List kStatements = {"statements", Sql::kStatementAt};
-inline constexpr List kDecisions = {"decisions", Sql::kDecisionAt};
-inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sql::kDecisionAtDown};
-
-// Records the time of a row that is added at the end. `time_high` is that of the row before the new
-// one. Returns the time_high of the new row.
-[[nodiscard]] Result<std::int64_t> note_time(Connection& connection, const List& list,
-                                             std::int64_t time_high, Timestamp time);
+inline constexpr List kEvents = {Sql::kEventAt};
+inline constexpr List kStatements = {Sql::kStatementAt};
+inline constexpr List kDecisions = {Sql::kDecisionAt};
+inline constexpr List kDecisionsNewestFirst = {Sql::kDecisionAt, Sql::kDecisionAtDown};
 
 // The rows that have one value in an indexed column, in log order.
 struct Term {

@@ -36,22 +36,19 @@ Result<TreeSize> leaves_in_table(Connection& connection) {
   return last.is_null(0) ? 0 : last.count(0) + 1;
 }
 
-// (number of records, time_high of the newest)
-Result<std::pair<TreeSize, std::int64_t>> records_in_table(Connection& connection) {
+Result<TreeSize> records_in_table(Connection& connection) {
   Query last = connection.query(Sql::kRecordLast);
   ASSAY_ASSIGN(const bool found, last.next());
-  return found ? std::pair(last.count(0) + 1, last.integer(1))
-               : std::pair<TreeSize, std::int64_t>();
+  return found ? last.count(0) + 1 : 0;
 }
 
 Status insert_record(Connection& connection, LeafIndex index, const LogRecord& record,
-                     std::int64_t time_high, ByteView bytes) {
+                     ByteView bytes) {
   // Those of decisions are most of a log, and what the dictionary is for.
   const Packed packed = record.type == event::kDecisionMade ? pack_record(bytes) : Packed{};
   ASSAY_TRY(connection.query(Sql::kRecordInsert)
                 .bind(index)
                 .bind(record.time)
-                .bind(time_high)
                 .bind(record.type)
                 .bind(record.actor)
                 .bind(std::to_underlying(packed.form))
@@ -127,9 +124,8 @@ Status store_checkpoint(Connection& connection, const LogState& state) {
 }
 
 Result<LogTail> load_tail(Connection& connection) {
-  ASSAY_ASSIGN(const auto records, records_in_table(connection));
+  ASSAY_ASSIGN(const TreeSize size, records_in_table(connection));
   ASSAY_ASSIGN(const TreeSize leaves, leaves_in_table(connection));
-  const TreeSize size = records.first;
   if (leaves != size) {
     return fail(ErrorCode::kDataLoss,
                 "the log has digests of another number of leaves than of records");
@@ -139,7 +135,7 @@ Result<LogTail> load_tail(Connection& connection) {
     ASSAY_ASSIGN(Digest peak, load_range(connection, part));
     peaks.push_back(std::move(peak));
   }
-  return LogTail{LogFrontier(size, std::move(peaks)), records.second};
+  return LogTail{LogFrontier(size, std::move(peaks))};
 }
 
 Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView bytes) {
@@ -151,8 +147,7 @@ Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView byte
 Result<LeafIndex> append_record(Connection& connection, LogTail& tail, const LogRecord& record) {
   const LeafIndex index = tail.frontier.size();
   ASSAY_ASSIGN(const std::string text, encode(record));
-  ASSAY_ASSIGN(tail.time_high, note_time(connection, kEvents, tail.time_high, record.time));
-  ASSAY_TRY(insert_record(connection, index, record, tail.time_high, as_bytes(text)));
+  ASSAY_TRY(insert_record(connection, index, record, as_bytes(text)));
   ASSAY_TRY(append_nodes(connection, tail.frontier, as_bytes(text)));
   return index;
 }

@@ -38,7 +38,6 @@ class LogFrontier {
 // What the writer keeps in memory about the end of the log.
 struct LogTail {
   LogFrontier frontier;
-  std::int64_t time_high = 0;  // time_high of the newest record (lists.h)
 };
 
 // Returns the newest checkpoint; nullopt in a database that never had a checkpoint.

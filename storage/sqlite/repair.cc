@@ -67,7 +67,7 @@ class Repairer {
  private:
   Status repair(const EventRow& event) {
     high_ = std::max(high_, event.record.time);
-    ASSAY_ASSIGN(const bool written, remake_columns(connection_, event, high_));
+    ASSAY_ASSIGN(const bool written, remake_columns(connection_, event));
     if (written) {
       ++repaired_.made["log_records"];
     }

@@ -135,8 +135,8 @@ Result<StatementKind> kind_from(std::int64_t value) {
   return static_cast<StatementKind>(value);
 }
 
-// Checks what put_statement promises, and returns the time_high of the list so far.
-Result<std::int64_t> check_new(Connection& connection, const StatementRow& row, TreeSize size) {
+// Checks what put_statement promises.
+Status check_new(Connection& connection, const StatementRow& row, TreeSize size) {
   if (row.log_index >= size) {
     return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
@@ -150,10 +150,10 @@ Result<std::int64_t> check_new(Connection& connection, const StatementRow& row, 
   if (any && last.count(0) >= row.log_index) {
     return fail(ErrorCode::kConflict, "statements are stored in the order of the log");
   }
-  return any ? last.integer(1) : 0;
+  return {};
 }
 
-Status insert_row(Connection& connection, const StatementRow& row, std::int64_t time_high) {
+Status insert_row(Connection& connection, const StatementRow& row) {
   return connection.query(Sql::kStatementInsert)
       .bind(row.log_index)
       .bind(row.id)
@@ -164,7 +164,6 @@ Status insert_row(Connection& connection, const StatementRow& row, std::int64_t 
       .bind(row.name)
       .bind(row.version)
       .bind(row.accepted_at)
-      .bind(time_high)
       .bind(row.contents)
       .bind(row.bytes)
       .run();
@@ -273,10 +272,8 @@ Result<Found> find_statements(Connection& connection, const StatementQuery& quer
 
 namespace {
 
-Status write_statement(Connection& connection, const StatementRow& row, std::int64_t before) {
-  ASSAY_ASSIGN(const std::int64_t time_high,
-               note_time(connection, kStatements, before, row.accepted_at));
-  ASSAY_TRY(insert_row(connection, row, time_high));
+Status write_statement(Connection& connection, const StatementRow& row) {
+  ASSAY_TRY(insert_row(connection, row));
   const LeafIndex index = row.log_index;
   ASSAY_TRY(insert_texts(connection, Sql::kStatementSubjectInsert, index, row.subjects));
   ASSAY_TRY(raise_versions(connection, row.subjects));
@@ -292,9 +289,9 @@ Status write_statement(Connection& connection, const StatementRow& row, std::int
 
 Status put_statement(Connection& connection, const Governance& governance, const StatementRow& row,
                      TreeSize size) {
-  ASSAY_ASSIGN(const std::int64_t before, check_new(connection, row, size));
+  ASSAY_TRY(check_new(connection, row, size));
   ASSAY_TRY(add_usage(connection, governance, row, row.signers, {}));
-  return write_statement(connection, row, before);
+  return write_statement(connection, row);
 }
 
 Status replace_statement(Connection& connection, const StatementRow& row) {
@@ -303,13 +300,7 @@ Status replace_statement(Connection& connection, const StatementRow& row) {
         Sql::kStatementSignersDelete, Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
     ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
   }
-  std::int64_t before = 0;
-  {
-    Query query = connection.query(Sql::kStatementBefore);
-    ASSAY_ASSIGN(const bool found, query.bind(row.log_index).next());
-    before = found ? query.integer(0) : 0;
-  }
-  return write_statement(connection, row, before);
+  return write_statement(connection, row);
 }
 
 namespace {

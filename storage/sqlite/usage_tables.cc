@@ -97,30 +97,6 @@ void add(SignerUsage& usage, const StatementRow& row) {
   usage.bytes += counted_bytes(row);
 }
 
-bool same(const SignerUsage& a, const SignerUsage& b) {
-  return a.statements == b.statements && a.manifests == b.manifests && a.bytes == b.bytes;
-}
-
-using Usages = std::map<std::string, SignerUsage>;  // by identity
-
-Result<Usages> count_usage(Connection& connection, const Governance& governance, const Topic& topic,
-                           const std::vector<LeafIndex>& indexes) {
-  Usages usages;
-  for (const LeafIndex index : indexes) {
-    ASSAY_ASSIGN(const StatementRow row, load_statement_at(connection, index));
-    const std::set<std::string> identities = identities_of(governance, row.signers);
-    for (const Topic& one : topics_of(row)) {
-      if (one.kind != topic.kind || one.text != topic.text) {
-        continue;
-      }
-      for (const std::string& identity : identities) {
-        add(usages[identity], row);
-      }
-    }
-  }
-  return usages;
-}
-
 }  // namespace
 
 Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
@@ -150,34 +126,6 @@ Status add_usage(Connection& connection, const Governance& governance, const Sta
     }
   }
   return {};
-}
-
-Result<std::uint64_t> compare_usage(Connection& connection, const Governance& governance,
-                                    const Topic& topic, const std::vector<LeafIndex>& indexes,
-                                    const WrongUsage& wrong) {
-  ASSAY_ASSIGN(Usages counted, count_usage(connection, governance, topic, indexes));
-  std::uint64_t rows = 0;
-  Query query = connection.query(Sql::kUsageOfTopic);
-  query.bind(std::to_underlying(topic.kind)).bind(topic.text);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      break;
-    }
-    ++rows;
-    const std::string identity = query.text(2);
-    const auto found = counted.find(identity);
-    if (found == counted.end() || !same(found->second, usage_in(query))) {
-      wrong(identity + " about " + topic.text);
-    }
-    if (found != counted.end()) {
-      counted.erase(found);
-    }
-  }
-  for (const auto& [identity, usage] : counted) {
-    wrong(identity + " about " + topic.text);
-  }
-  return rows;
 }
 
 Result<std::uint64_t> check_usage_tags(Connection& connection, const WrongUsage& bad) {
@@ -222,7 +170,7 @@ Result<std::uint64_t> recount_usage(Connection& connection, const Governance& go
   while (true) {
     std::optional<LeafIndex> index;
     {
-      Query query = connection.query(Sql::kStatementNext);
+      Query query = connection.query(Sql::kStatementAt);
       ASSAY_ASSIGN(const bool found, query.bind(after ? *after + 1 : 0).next());
       index = found ? std::optional(query.count(0)) : std::nullopt;
     }

@@ -24,13 +24,6 @@ namespace assay::storage::sqlite {
 
 // Called for each count that is wrong, with its topic and its identity in words.
 using WrongUsage = std::function<void(const std::string& row)>;
-// Compares the counts about `topic` with the statements at `indexes`, which must be all that are
-// about it. Returns how many rows there are about the topic. Errors: data-loss when a statement
-// cannot be read.
-[[nodiscard]] Result<std::uint64_t> compare_usage(Connection& connection,
-                                                  const Governance& governance, const Topic& topic,
-                                                  const std::vector<LeafIndex>& indexes,
-                                                  const WrongUsage& wrong);
 // Calls `bad` for each row that does not fit its seal. Returns how many rows there are.
 [[nodiscard]] Result<std::uint64_t> check_usage_tags(Connection& connection, const WrongUsage& bad);
 

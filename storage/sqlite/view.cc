@@ -47,16 +47,14 @@ bool matches(const StatementRow& row, const StatementQuery& query) {
          (query.input.empty() || contains(row.inputs, query.input)) &&
          (!query.signer ||
           std::any_of(row.signers.begin(), row.signers.end(),
-                      [&](const SignerRow& signer) { return signer.key == *query.signer; })) &&
-         is_within(row.accepted_at, query);
+                      [&](const SignerRow& signer) { return signer.key == *query.signer; }));
 }
 
 bool matches(const DecisionRow& row, const DecisionQuery& query) {
   return (!query.allowed || row.allowed == *query.allowed) &&
          (query.name_space.empty() || row.name_space == query.name_space) &&
          (query.subject.empty() || contains(row.subjects, query.subject)) &&
-         (query.reason.empty() || contains(row.reasons, query.reason)) &&
-         is_within(row.evaluated_at, query);
+         (query.reason.empty() || contains(row.reasons, query.reason));
 }
 
 bool matches(const EventRow& row, const EventQuery& query) {
