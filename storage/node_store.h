@@ -134,7 +134,6 @@ class NodeReads {
 
   // Errors: not-found when there is no such node.
   [[nodiscard]] virtual Result<NodeRow> node(const std::string& name) = 0;
-  [[nodiscard]] virtual Result<NodeRow> node_by_key(const KeyId& key) = 0;
   // Returns nodes with names after `after`, ascending by name.
   [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes(const std::string& after,
                                                            std::size_t limit) = 0;

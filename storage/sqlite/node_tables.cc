@@ -262,16 +262,6 @@ Result<NodeRow> load_node(Connection& connection, const std::string& name) {
   return *std::move(known);
 }
 
-Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key) {
-  Query query = connection.query(Sql::kEnrolledByKey);
-  ASSAY_ASSIGN(const bool found, query.bind(key).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no node has this key", key.text());
-  }
-  ASSAY_ASSIGN(NodeRow row, node_from(connection, query));
-  return row.key == key ? Result<NodeRow>(std::move(row)) : misplaced(row.name);
-}
-
 Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::string& after,
                                         std::size_t limit) {
   if (limit < 1 || limit > kMaxLimit) {

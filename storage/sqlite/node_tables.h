@@ -18,7 +18,6 @@ namespace assay::storage::sqlite {
                                                      Timestamp now);
 
 [[nodiscard]] Result<NodeRow> load_node(Connection& connection, const std::string& name);
-[[nodiscard]] Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes(Connection& connection,
                                                       const std::string& after, std::size_t limit);
 // Errors: not-found when the nonce was never issued or is already deleted.

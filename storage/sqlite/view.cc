@@ -321,11 +321,6 @@ Result<NodeRow> Reading<Base>::node(const std::string& name) {
 }
 
 template <typename Base>
-Result<NodeRow> Reading<Base>::node_by_key(const KeyId& key) {
-  return checked(load_node_by_key(connection_, key));
-}
-
-template <typename Base>
 Result<std::vector<NodeRow>> Reading<Base>::nodes(const std::string& after, std::size_t limit) {
   return checked(load_nodes(connection_, after, limit));
 }

@@ -77,7 +77,6 @@ class Reading : public Base {
   Status verify_log() final;
 
   Result<NodeRow> node(const std::string& name) final;
-  Result<NodeRow> node_by_key(const KeyId& key) final;
   Result<std::vector<NodeRow>> nodes(const std::string& after, std::size_t limit) final;
   Result<std::vector<NodeRow>> nodes_on(const std::string& platform, Timestamp now) final;
   Result<Registration> registration_of(const std::string& node) final;

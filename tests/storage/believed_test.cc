@@ -22,7 +22,7 @@ bool is_unproven(const std::string& question) {
       "newest statement",    "changes since 0", "changes since 20"};
   return kLists.contains(question) || question.starts_with("statements") ||
          question.starts_with("events") || question.starts_with("decisions") ||
-         question.starts_with("number of ") || question.starts_with("node of the key ");
+         question.starts_with("number of ");
 }
 
 class BelievedTest : public SqliteTest {

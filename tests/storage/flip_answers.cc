@@ -278,7 +278,6 @@ void ask_nodes(Snapshot& view, Asker& asker) {
   for (const std::uint8_t key : {std::uint8_t{7}, std::uint8_t{8}}) {
     const std::string number = std::to_string(key);
     asker.note("owner " + number, view.key_owner(TestSigner(key).key_id()));
-    asker.note("node of the key " + number, view.node_by_key(TestSigner(key).key_id()));
   }
   for (const char* node : {"gpu-1", "gpu-2"}) {
     asker.note(node, view.node(node));
