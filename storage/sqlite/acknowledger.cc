@@ -28,7 +28,8 @@ Acknowledger::Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Belie
       newest_(state),
       newest_believed_(believed),
       anchored_believed_(std::move(believed)),
-      anchored_(std::make_shared<const LogState>(std::move(state))),
+      anchored_(
+          std::make_shared<const Anchored>(Anchored{std::move(state), anchored_believed_.number})),
       thread_([this] { run(); }) {}
 
 Acknowledger::~Acknowledger() { stop(); }
@@ -52,7 +53,7 @@ void Acknowledger::take(WriteGroup group, const LogState& state, Believed believ
   wake_.notify_one();
 }
 
-std::shared_ptr<const LogState> Acknowledger::anchored() const {
+std::shared_ptr<const Acknowledger::Anchored> Acknowledger::anchored() const {
   const std::lock_guard lock(mutex_);
   return anchored_;
 }
@@ -89,16 +90,15 @@ void Acknowledger::run() {
 }
 
 Status Acknowledger::anchor(const LogState& state, const Believed& believed) {
-  if (state.note == anchored()->note && believed.governance == anchored_believed_.governance &&
-      believed.map.root() == anchored_believed_.map.root()) {
-    return {};
-  }
-  if (anchor_) {
+  const bool same = state.note == anchored()->state.note &&
+                    believed.governance == anchored_believed_.governance &&
+                    believed.map.root() == anchored_believed_.map.root();
+  if (anchor_ && !same) {
     ASSAY_TRY(anchor_->save(state.note, believed.governance->epochs(), believed.governance->head(),
                             believed.map_state()));
   }
   anchored_believed_ = believed;
-  auto anchored = std::make_shared<const LogState>(state);
+  auto anchored = std::make_shared<const Anchored>(Anchored{state, believed.number});
   const std::lock_guard lock(mutex_);
   anchored_ = std::move(anchored);
   return {};

@@ -59,9 +59,13 @@ class Acknowledger {
   // Answers all queued groups and ends the thread.
   void stop();
 
-  // Returns the newest state that is durable in database and anchor. Callers must not send data
-  // about later records of the log out of the process.
-  [[nodiscard]] std::shared_ptr<const LogState> anchored() const;
+  // The newest state that is durable in database and anchor, and the number of the write that left
+  // it. Callers must not send data about later records of the log out of the process.
+  struct Anchored {
+    LogState state;
+    std::uint64_t number;
+  };
+  [[nodiscard]] std::shared_ptr<const Anchored> anchored() const;
   // Returns true while the anchor cannot be written.
   [[nodiscard]] bool failing() const { return failing_; }
 
@@ -88,7 +92,7 @@ class Acknowledger {
   std::condition_variable wake_;
   std::vector<Sealed> queue_;                 // guarded by mutex_
   bool stopping_ = false;                     // guarded by mutex_
-  std::shared_ptr<const LogState> anchored_;  // guarded by mutex_
+  std::shared_ptr<const Anchored> anchored_;  // guarded by mutex_
 
   std::thread thread_;  // last member: the thread uses all others
 };

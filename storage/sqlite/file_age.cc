@@ -22,9 +22,7 @@ constexpr std::uint8_t kTableLeaf = 0x0d;
 constexpr std::size_t kColumns = 7;
 constexpr std::size_t kNumberColumn = 4;
 constexpr std::uint64_t kHeaderBytes = 1 + kColumns;  // of the record, one for each type
-// Numbers begin here, so that each has six bytes: a row that keeps its size is written in place.
-constexpr std::uint64_t kFirstNumber = std::uint64_t{1} << 40;
-constexpr std::uint64_t kSixByteNumber = 5;  // the type of such a value in a record
+constexpr std::uint64_t kSixByteNumber = 5;           // the type of such a value in a record
 
 // Reads numbers one after the other. Beyond the end, and after a number of the wrong form,
 // everything is nullopt.

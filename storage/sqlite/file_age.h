@@ -11,6 +11,10 @@
 
 namespace assay::storage::sqlite {
 
+// Numbers of writes begin here, so that each has six bytes: a row that keeps its size is written in
+// place.
+inline constexpr std::uint64_t kFirstNumber = std::uint64_t{1} << 40;
+
 // Two numbers that are stored in the database. Each write increases `number`. `copied` is the
 // `number` of the last write up to which the file alone, without the write-ahead log, is known to
 // have all writes. Therefore the `number` in the file alone is never below the `copied` that is

@@ -55,7 +55,9 @@ Result<std::optional<LastWrite>> latest(const SqliteOptions& options, const Sign
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadOnly));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
-  const auto head = load_head(*connection);
+  ASSAY_ASSIGN(const auto state, load_checkpoint(*connection));
+  const auto head = state ? load_head(*connection, *state)
+                          : Result<Head>(fail(ErrorCode::kDataLoss, "there is no checkpoint"));
   return head && head->last != LastWrite{} ? std::optional(head->last) : std::nullopt;
 }
 

@@ -90,7 +90,7 @@ class Finder {
     for (const BucketNumber number : stored->damaged) {
       add("row", "record_map " + std::to_string(number), "the bucket does not fit its seal");
     }
-    const auto head = load_head(connection_);
+    const auto head = load_head(connection_, state_);
     if (!head) {
       add("row", "last_write", head.error().detail);
     } else if (stored->damaged.empty() && stored->map.root() != head->map) {
@@ -315,14 +315,12 @@ class Finder {
   std::vector<Damage> findings_;
 };
 
-std::optional<Believed> believe_what_is_stored(Connection& connection, std::uint64_t number) {
-  auto governance = load_governance(connection);
-  auto stored = load_map(connection);
-  if (!governance || !stored) {
-    return std::nullopt;
-  }
-  return Believed{number, std::make_shared<const Governance>(std::move(*governance)),
-                  std::move(stored->map)};
+Result<std::optional<Believed>> believe_what_is_stored(Connection& connection,
+                                                       const LogState& /*held*/) {
+  ASSAY_ASSIGN(Governance governance, load_governance(connection));
+  ASSAY_ASSIGN(StoredMap stored, load_map(connection));
+  return Believed{0, std::make_shared<const Governance>(std::move(governance)),
+                  std::move(stored.map)};
 }
 
 class SqliteInspection final : public Inspection {

@@ -33,9 +33,13 @@ namespace {
 class Repairer {
  public:
   // `anchored`: of the record map, at the anchor.
-  Repairer(Connection& connection, const Rebuilders& rebuilders, TreeSize size,
+  Repairer(Connection& connection, const Rebuilders& rebuilders, const LogState& state,
            std::optional<MapState> anchored)
-      : connection_(connection), rebuilders_(rebuilders), size_(size), anchored_(anchored) {}
+      : connection_(connection),
+        rebuilders_(rebuilders),
+        state_(state),
+        size_(state.size),
+        anchored_(anchored) {}
 
   Status run(const Progress& progress) {
     ASSAY_ASSIGN(const std::uint64_t differed, remake_schema(connection_));
@@ -63,6 +67,8 @@ class Repairer {
     return make_keepers(connection_);
   }
   [[nodiscard]] const Repaired& repaired() const { return repaired_; }
+  // The map that was made.
+  [[nodiscard]] const MapState& map() const { return made_; }
 
  private:
   Status repair(const EventRow& event) {
@@ -164,15 +170,17 @@ class Repairer {
     return replace_statement(connection_, made);
   }
 
-  // A map that is not whole says nothing of any row: an old row may stand beside its old bucket.
+  // A map that is not whole, or older than the anchor's, says nothing of any row: an old row may
+  // stand beside its old bucket.
   Status trust_map() {
-    if (auto head = load_head(connection_)) {
+    if (auto head = load_head(connection_, state_)) {
       head_ = *std::move(head);
     }
     ASSAY_ASSIGN(StoredMap stored, load_map(connection_));
     const MapHash root = stored.map.root();
-    if (stored.damaged.empty() &&
-        ((head_ && root == head_->map) || (anchored_ && root == anchored_->root))) {
+    const bool newer =
+        head_ && root == head_->map && (!anchored_ || head_->number > anchored_->number);
+    if (stored.damaged.empty() && (newer || (anchored_ && root == anchored_->root))) {
       connection_.map().trust(std::move(stored.map));
       return {};
     }
@@ -181,17 +189,19 @@ class Repairer {
     return connection_.execute("DELETE FROM record_map");
   }
 
-  // A number of its own tells the map from the one at the anchor.
+  // The number is one that nothing had before, so that no earlier file passes for this one.
   Status store_map() {
     connection_.map().keep_work();
     ASSAY_ASSIGN(const RecordMap map, connection_.map().store());
-    ASSAY_ASSIGN(const FileAge age, load_file_age(connection_));
     if (!head_) {
       ++repaired_.made["last_write"];
     }
+    const std::uint64_t last =
+        std::max({kFirstNumber, head_ ? head_->number : 0, anchored_ ? anchored_->number : 0});
+    made_ = {last + 1, map.root()};
     return store_head(connection_,
-                      {head_ ? head_->last : LastWrite{high_, high_}, age.number + 1, map.root()},
-                      age.copied);
+                      {head_ ? head_->last : LastWrite{high_, high_}, made_.number, made_.root},
+                      state_, kFirstNumber);
   }
 
   DocumentReader documents() {
@@ -200,10 +210,12 @@ class Repairer {
 
   Connection& connection_;
   const Rebuilders& rebuilders_;
+  const LogState& state_;
   const TreeSize size_;
   const std::optional<MapState> anchored_;
   Governance governance_;  // a start holds it against the chain of trust
   Repaired repaired_;
+  MapState made_;
   std::optional<Head> head_;     // of the newest write, unless it is damaged
   Timestamp high_;               // the greatest time of a record so far
   std::set<std::string> nodes_;  // whose rows were made again
@@ -218,9 +230,10 @@ Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_s
   ASSAY_TRY(sqlite::check_checkpoint(opened.state, options.origin, log_signer));
   sqlite::Connection& connection = *opened.connection;
   ASSAY_TRY(connection.query(sqlite::Sql::kBeginWrite).run());
-  const auto anchor = Anchor(options.anchor_path).load();
-  sqlite::Repairer repairer(connection, rebuilders, opened.state.size,
-                            anchor ? std::optional(anchor->map) : std::nullopt);
+  Anchor anchor(options.anchor_path);
+  const auto anchored = anchor.load();
+  sqlite::Repairer repairer(connection, rebuilders, opened.state,
+                            anchored ? std::optional(anchored->map) : std::nullopt);
   Status done = repairer.run(progress);
   if (done) {
     done = connection.query(sqlite::Sql::kCommit).run();
@@ -232,6 +245,9 @@ Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_s
     return std::unexpected(done.error());
   }
   ASSAY_TRY(connection.make_durable());
+  if (anchored) {  // from now on each file of before is an old one
+    ASSAY_TRY(anchor.save(anchored->note, anchored->epochs, anchored->head, repairer.map()));
+  }
   return repairer.repaired();
 }
 

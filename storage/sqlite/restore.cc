@@ -177,7 +177,7 @@ Status replace_anchor(Connection& connection, const LogState& state, const Sqlit
   ASSAY_ASSIGN(const auto governance,
                verified_governance(connection, state, std::optional<ChainHead>()));
   ASSAY_TRY(keep_anchor(options.anchor_path));
-  ASSAY_ASSIGN(const Head head, load_head(connection));
+  ASSAY_ASSIGN(const Head head, load_head(connection, state));
   return Anchor(options.anchor_path)
       .replace(state.note, governance->epochs(), governance->head(), {head.number, head.map});
 }
@@ -188,6 +188,7 @@ Result<LogState> enter_loss(Opened& opened, const SqliteOptions& options, const 
   Connection& connection = *opened.connection;
   ASSAY_ASSIGN(Committed committed, load_committed(connection));
   ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(committed.state.note));
+  ASSAY_ASSIGN(const Head head, load_head(connection, committed.state));
   ASSAY_ASSIGN(const LastWrite before, least_time(connection, committed.state));
   const Timestamp wall = clock.now();
   const LastWrite last{before.at(wall), std::max(before.wall, wall)};
@@ -203,9 +204,9 @@ Result<LogState> enter_loss(Opened& opened, const SqliteOptions& options, const 
   LogState next{frontier.size(), frontier.root(), {}};
   ASSAY_ASSIGN(next.note, sign_checkpoint({options.origin, next.size, next.root}, signer));
   ASSAY_TRY(store_checkpoint(connection, next));
-  ASSAY_ASSIGN(const Head head, load_head(connection));
-  ASSAY_ASSIGN(const FileAge age, load_file_age(connection));
-  ASSAY_TRY(store_head(connection, {last, head.number, head.map}, age.copied));
+  const auto anchored = Anchor(options.anchor_path).load();
+  const std::uint64_t number = std::max(head.number, anchored ? anchored->map.number : 0) + 1;
+  ASSAY_TRY(store_head(connection, {last, number, head.map}, next, kFirstNumber));
   ASSAY_TRY(connection.query(Sql::kCommit).run());
   ASSAY_TRY(connection.make_durable());
   return next;

@@ -4,20 +4,13 @@
 
 #include <algorithm>
 
-#include "storage/sqlite/file_age.h"
-
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr int kAttempts = 3;
 
-struct Held {
-  LogState state;
-  std::uint64_t number;  // of the write that left it
-};
-
 // The first read pins the state that the whole transaction sees.
-Result<Held> begin(Connection& connection, const LogState& anchored, SchemaInUse* schema) {
+Result<LogState> begin(Connection& connection, const LogState& anchored, SchemaInUse* schema) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
   if (schema != nullptr) {
     ASSAY_TRY(schema->check(connection));
@@ -35,8 +28,7 @@ Result<Held> begin(Connection& connection, const LogState& anchored, SchemaInUse
   } else if (state->size != anchored.size || state->root != anchored.root) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint differs from its signed text");
   }
-  ASSAY_ASSIGN(const FileAge age, load_file_age(connection));
-  return Held{std::move(*state), age.number};
+  return std::move(*state);
 }
 
 }  // namespace
@@ -84,16 +76,17 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
   };
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto held = begin(*connection, anchored, pool->schema());
-    if (!held) {
+    auto believed = held ? believe(*connection, *held) : std::unexpected(held.error());
+    if (!believed) {
       end(*connection);
       pool->give_back(std::move(connection));
-      return std::unexpected(std::move(held).error());
+      return std::unexpected(std::move(believed).error());
     }
-    if (auto believed = believe(*connection, held->number)) {
-      connection->map().trust(std::move(believed->map));
-      return std::unique_ptr<Snapshot>(
-          new SqliteSnapshot(std::move(pool), std::move(connection), std::move(anchored),
-                             std::move(held->state), std::move(believed->governance), now));
+    if (*believed) {
+      connection->map().trust(std::move((*believed)->map));
+      return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
+                                                          std::move(anchored), std::move(*held),
+                                                          std::move((*believed)->governance), now));
     }
     end(*connection);  // much was written since this state was pinned
   }

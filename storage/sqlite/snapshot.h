@@ -49,9 +49,10 @@ class ReaderPool {
 // A read transaction. Destruction ends the transaction and returns the connection to the pool.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
-  // Returns what is believed of the commit of this number, which the connection sees; nullopt when
-  // that is not known any more.
-  using Believe = std::function<std::optional<Believed>(Connection& connection, std::uint64_t)>;
+  // Returns what is believed of the commit that the connection sees, and that left the log as
+  // `held` says; nullopt when that is not known any more.
+  using Believe =
+      std::function<Result<std::optional<Believed>>(Connection& connection, const LogState& held)>;
   // `anchored` is the state of the log that the snapshot shows. The caller must pass a state that
   // the database has already reached.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,

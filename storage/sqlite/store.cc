@@ -60,10 +60,10 @@ class SqliteStore final : public Store {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     // Before the database is looked at: what it shows is never older than this.
     const auto anchored = writer_->anchored();
-    const auto believe = [this](Connection&, std::uint64_t number) {
-      return writer_->history().at(number);
+    const auto believe = [&](Connection& connection, const LogState& held) {
+      return believed(connection, held, anchored->number);
     };
-    auto opened = SqliteSnapshot::open(readers_, believe, *anchored, clock_.now());
+    auto opened = SqliteSnapshot::open(readers_, believe, anchored->state, clock_.now());
     if (opened || opened.error().code != ErrorCode::kUnavailable) {
       reads_fail_ = !opened;
     }
@@ -76,6 +76,18 @@ class SqliteStore final : public Store {
   bool healthy() const override { return writer_->healthy() && !reads_fail_; }
 
  private:
+  // A head of before what was acknowledged has its seal, too: somebody put it back.
+  Result<std::optional<Believed>> believed(Connection& connection, const LogState& held,
+                                           std::uint64_t acknowledged) {
+    ASSAY_ASSIGN(const Head head, load_head(connection, held));
+    const auto kept = writer_->history().at(head.number);
+    if (head.number < acknowledged || (kept && kept->map.root() != head.map)) {
+      return fail(ErrorCode::kDataLoss,
+                  "the database is older than what was acknowledged; see docs/recovery.md");
+    }
+    return kept;
+  }
+
   FileLock lock_;
   std::shared_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;
@@ -98,8 +110,8 @@ Status ensure_first_checkpoint(Connection& connection, const std::string& origin
   ASSAY_TRY(seal_generation(connection));
   connection.map().keep_work();
   ASSAY_ASSIGN(const RecordMap map, connection.map().store());
-  ASSAY_TRY(store_head(connection, {{}, age.number, map.root()}, age.copied));
   const Digest root = tail.frontier.root();
+  ASSAY_TRY(store_head(connection, {{}, age.number, map.root()}, {0, root, {}}, age.copied));
   ASSAY_ASSIGN(const std::string note, sign_checkpoint({origin, 0, root}, signer));
   ASSAY_TRY(store_checkpoint(connection, {0, root, note}));
   return connection.query(Sql::kCommit).run();
@@ -112,7 +124,7 @@ Result<Believed> verified(Connection& connection, const LogState& state,
   ASSAY_ASSIGN(believed.governance,
                verified_governance(connection, state,
                                    anchored ? anchored->head : std::optional<ChainHead>()));
-  ASSAY_ASSIGN(const Head head, load_head(connection));
+  ASSAY_ASSIGN(const Head head, load_head(connection, state));
   believed.number = head.number;
   ASSAY_ASSIGN(believed.map, verified_map(connection, head.map));
   if (anchored) {

@@ -53,7 +53,7 @@ Result<Committed> load_committed(Connection& connection) {
 }
 
 Result<LastWrite> least_time(Connection& connection, const LogState& state) {
-  ASSAY_ASSIGN(const Head head, load_head(connection));
+  ASSAY_ASSIGN(const Head head, load_head(connection, state));
   const LastWrite& least = head.last;
   if (state.size == 0) {
     return least;
@@ -258,14 +258,14 @@ Status Writer::begin() {
   return check_alone();
 }
 
-// The database is locked for writing now. A later write than the last one of this service is the
+// The database is locked for writing now. Another write than the last one of this service is the
 // work of another process: what this service knows of trust and policy is old, and its next record
 // would be a second one of the same index.
 Status Writer::check_alone() {
   ASSAY_ASSIGN(const FileAge age, load_file_age(*connection_));
   ASSAY_ASSIGN(const auto found, load_checkpoint(*connection_));
   other_writer_ =
-      age.number > committed_.believed.number || (found && found->size > committed_.state.size);
+      age.number != committed_.believed.number || (found && found->size > committed_.state.size);
   return other_writer_ ? fail(ErrorCode::kUnavailable, "another process wrote the database")
                        : Status();
 }
@@ -352,8 +352,8 @@ Status Writer::seal() {
   }
   Believed believed{committed_.believed.number + 1, governance_, {}};
   ASSAY_ASSIGN(believed.map, connection_->map().store());
-  ASSAY_TRY(
-      store_head(*connection_, {last_write(), believed.number, believed.map.root()}, copied_));
+  ASSAY_TRY(store_head(*connection_, {last_write(), believed.number, believed.map.root()}, next,
+                       copied_));
   pending_ = believed;
   history_.publish(believed);  // before anybody can see the rows
   ASSAY_TRY(connection_->query(Sql::kCommit).run());

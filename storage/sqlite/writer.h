@@ -71,7 +71,9 @@ class Writer {
   [[nodiscard]] Result<LogState> write(const Work& work, WriteClass of);
   [[nodiscard]] bool healthy() const;
   // Returns Acknowledger::anchored().
-  [[nodiscard]] std::shared_ptr<const LogState> anchored() const { return back_.anchored(); }
+  [[nodiscard]] std::shared_ptr<const Acknowledger::Anchored> anchored() const {
+    return back_.anchored();
+  }
   // Returns what snapshots believe.
   [[nodiscard]] const History& history() const { return history_; }
   // Finishes the queued writes and refuses new ones.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/inspect.h"
 #include "storage/lineage_reads.h"
 #include "tests/storage/flip_store.h"
 #include "tests/storage/sqlite_files.h"
@@ -239,6 +240,75 @@ TEST_F(BelievedTest, WholeDatabaseOfBefore_IsRefused) {
   EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
   fs::copy_file(anchor_path() + ".earlier", anchor_path(), fs::copy_options::overwrite_existing);
   EXPECT_TRUE(open()) << "with the anchor of that time nothing but a witness knows";
+}
+
+// The number and the head of an earlier write, with its seal: no row is touched.
+TEST_F(BelievedTest, EarlierHeadWhileRunning_IsNotBelieved) {
+  const auto store = open().value();
+  ASSERT_TRUE(store->write([](Transaction& t) { return t.remove_pod("kube", "uid-9"); }));
+  const std::string now = look("SELECT number FROM last_write");
+  for (const char* sql :
+       {"UPDATE last_write SET number = number - 1", "UPDATE last_write SET number = number + 1"}) {
+    tamper(sql);
+    EXPECT_EQ(code(store->snapshot()), ErrorCode::kDataLoss) << sql;
+    tamper("UPDATE last_write SET number = " + now);
+    EXPECT_TRUE(store->snapshot());
+  }
+  put_back({"last_write"});
+  EXPECT_EQ(code(store->snapshot()), ErrorCode::kDataLoss);
+  put_back({"last_write", "record_map", "pods", "log_checkpoint"});
+  EXPECT_EQ(code(store->snapshot()), ErrorCode::kDataLoss);
+  const auto written = store->write([](Transaction& t) { return t.remove_pod("kube", "uid-0"); });
+  EXPECT_FALSE(written) << "nor is anything written on top of it";
+}
+
+TEST_F(BelievedTest, FileOfBeforeARepair_IsAnOldOne) {
+  fs::copy_file(path(), path() + ".before");
+  tamper("UPDATE last_write SET number = number + 17592186044416");
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+  const auto repaired = repair_sqlite(options(), signer_, {}, [](auto, auto) {});
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_EQ(repaired->made, (std::map<std::string, std::uint64_t>{{"last_write", 1}}));
+  EXPECT_TRUE(repaired->dropped.empty()) << "the anchor vouches for the map";
+  {
+    const auto store = open();
+    ASSERT_TRUE(store) << to_string(store.error());
+    EXPECT_EQ(ask(**store), now_);
+  }
+  fs::copy_file(path() + ".before", path(), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+// The log is the same, so that only the map tells that it is old: its rows do not count.
+TEST_F(BelievedTest, RepairOfAnOlderMap_BelievesNoneOfItsRows) {
+  fs::copy_file(path(), path() + ".before");
+  {
+    const auto store = open().value();
+    ASSERT_TRUE(store->write([](Transaction& t) { return t.remove_pod("kube", "uid-9"); }));
+  }
+  fs::copy_file(path() + ".before", path(), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+  const auto repaired = repair_sqlite(options(), signer_, {}, [](auto, auto) {});
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_EQ(repaired->made.at("record_map"), 1U);
+  const auto store = open();
+  ASSERT_TRUE(store) << to_string(store.error());
+  EXPECT_EQ(code((*store)->snapshot().value()->pod("kube", "uid-9")), ErrorCode::kNotFound);
+  EXPECT_EQ(code((*store)->snapshot().value()->evidence("node:gpu-1")), ErrorCode::kNotFound);
+}
+
+// A restore goes on with an old copy as a whole, and not with an old map beside a newer log.
+TEST_F(BelievedTest, OldMapBesideANewerLog_IsNotRestored) {
+  std::vector<std::string> rows;
+  for (const std::string& table : tables()) {
+    if (!table.starts_with("log_") && table != "documents" && table != "governance") {
+      rows.push_back(table);
+    }
+  }
+  put_back(rows);
+  SqliteOptions renamed = options();
+  renamed.origin = "tests.example/log/2";
+  EXPECT_EQ(code(restore_sqlite(renamed, signer_, clock_)), ErrorCode::kDataLoss);
 }
 
 // Writes that append no record are anchored as well.

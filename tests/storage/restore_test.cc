@@ -267,9 +267,10 @@ TEST_F(StoreTime, RecordThatIsEarlierThanOneBefore_IsFound) {
     ASSERT_TRUE(store_checkpoint(*connection, state));
   }
   const auto found = inspect().value();
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].check, "log");
-  EXPECT_EQ(found[0].id, "record 2");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].id, "last_write") << "it is not of this log";
+  EXPECT_EQ(found[1].check, "log");
+  EXPECT_EQ(found[1].id, "record 2");
 }
 
 }  // namespace
