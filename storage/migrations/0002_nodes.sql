@@ -55,9 +55,7 @@ CREATE TABLE nodes (
   CHECK ((appraisal IS NULL) = (anchor IS NULL)),
   CHECK ((appraisal IS NULL) = (anchor_is_vendor IS NULL))
 ) STRICT;
-CREATE INDEX nodes_by_platform ON nodes (platform, expires_at)
-  WHERE revoked_at IS NULL AND ended_at IS NULL;
-
+CREATE INDEX nodes_by_platform ON nodes (platform, expires_at);
 
 -- Every key that a node ever had. A key never moves to another node, not even when it is no longer
 -- used.

@@ -3,6 +3,8 @@
 // as faults of the database, and undo the whole write.
 #include "storage/sqlite/node_tables.h"
 
+#include <map>
+
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/sealed_rows.h"
@@ -182,6 +184,23 @@ void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measure
       .bind(measured->anchor_is_vendor ? 1 : 0);
 }
 
+Status add_to_platform(Connection& connection, const std::string& platform, bool more) {
+  ASSAY_ASSIGN(const std::uint64_t known, load_count(connection, Sealed::kOnPlatform, platform));
+  return store_count(connection, Sealed::kOnPlatform, platform, more ? known + 1 : known - 1);
+}
+
+// Before the row is written.
+Status count_platform(Connection& connection, const NodeRow& row) {
+  ASSAY_ASSIGN(const auto before, find_node(connection, row.name));
+  if (before && before->platform == row.platform) {
+    return {};
+  }
+  if (before) {
+    ASSAY_TRY(add_to_platform(connection, before->platform, false));
+  }
+  return add_to_platform(connection, row.platform, true);
+}
+
 Status write_node(Connection& connection, const NodeRow& row, const std::string& devices) {
   Query query = connection.query(Sql::kEnrolledPut);
   query.bind(row.name)
@@ -275,14 +294,32 @@ Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::strin
 Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::string& platform,
                                            Timestamp now) {
   Query query = connection.query(Sql::kEnrolledOnPlatform);
-  query.bind(platform).bind(now);
-  ASSAY_ASSIGN(std::vector<NodeRow> nodes, all_nodes(connection, query));
+  ASSAY_ASSIGN(std::vector<NodeRow> nodes, all_nodes(connection, query.bind(platform)));
   for (const NodeRow& node : nodes) {  // the index may be damaged
-    if (node.platform != platform || node.expires_at <= now || node.revoked || node.ended) {
+    if (node.platform != platform) {
       return misplaced(node.name);
     }
   }
+  ASSAY_ASSIGN(const std::uint64_t known, load_count(connection, Sealed::kOnPlatform, platform));
+  if (nodes.size() != known) {
+    return fail(ErrorCode::kDataLoss, "an index hides a node of a platform", platform);
+  }
+  std::erase_if(nodes, [now](const NodeRow& node) {
+    return node.expires_at <= now || node.revoked || node.ended;
+  });
   return nodes;
+}
+
+Status collect_platforms(Connection& connection) {
+  ASSAY_ASSIGN(const auto platforms, connection.texts("SELECT platform FROM nodes"));
+  std::map<std::string, std::uint64_t> counts;
+  for (const std::string& platform : platforms) {
+    ++counts[platform];
+  }
+  for (const auto& [platform, count] : counts) {
+    ASSAY_TRY(store_count(connection, Sealed::kOnPlatform, platform, count));
+  }
+  return {};
 }
 
 Result<std::uint64_t> load_node_version(Connection& connection, const std::string& name) {
@@ -306,6 +343,7 @@ Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {
   ASSAY_TRY(check_node(connection, row, size));
   ASSAY_ASSIGN(const std::string devices, canonical_json(row.devices));
   ASSAY_TRY(remember_key(connection, row));
+  ASSAY_TRY(count_platform(connection, row));
   ASSAY_TRY(write_node(connection, row, devices));
   Query again = connection.query(Sql::kEnrolledGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kNode, row.name, again.bind(row.name)));

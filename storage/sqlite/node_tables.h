@@ -25,6 +25,8 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
                                                          const std::string& platform,
                                                          Timestamp now);
+// Puts the numbers of nodes of each platform into the record map. Used only by a repair.
+[[nodiscard]] Status collect_platforms(Connection& connection);
 // Returns the version of a node (versions.h). Errors: data-loss when there is such a node and the
 // version is gone.
 [[nodiscard]] Result<std::uint64_t> load_node_version(Connection& connection,

@@ -242,7 +242,10 @@ Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_s
     if (connection.in_transaction()) {
       static_cast<void>(connection.query(sqlite::Sql::kRollback).run());
     }
-    return std::unexpected(done.error());
+    Error error = done.error();
+    error.detail +=
+        "; nothing was changed: what cannot be read cannot be repaired, restore a backup";
+    return std::unexpected(std::move(error));
   }
   ASSAY_TRY(connection.make_durable());
   if (anchored) {  // from now on each file of before is an old one

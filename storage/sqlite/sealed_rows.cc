@@ -183,6 +183,7 @@ Status collect_lists(Connection& connection) {
     ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
     ASSAY_TRY(check_lists(connection, row));
   }
+  ASSAY_TRY(collect_platforms(connection));
   return collect_evidence_counts(connection);
 }
 

@@ -65,7 +65,8 @@ std::string_view name(Sealed kind) {
                                                                      "released-name",
                                                                      "signed-place",
                                                                      "named-policy",
-                                                                     "stage-evidence"};
+                                                                     "stage-evidence",
+                                                                     "on-platform"};
   return kNames.at(std::to_underlying(kind));
 }
 

@@ -43,8 +43,9 @@ enum class Sealed : std::uint8_t {
   kSignedPlace = 21,
   kNamedPolicy = 22,
   kStageEvidence = 23,  // how many rows of evidence a statement has
+  kOnPlatform = 24,     // how many nodes have a platform, whether or not they count
 };
-inline constexpr std::size_t kSealedKinds = 23;
+inline constexpr std::size_t kSealedKinds = 24;
 [[nodiscard]] std::string_view name(Sealed kind);
 
 // The first half of an HMAC-SHA256: RFC 2104 section 5 asks for no less.

@@ -158,20 +158,5 @@ TEST_F(SqliteNodes, DamagedRows_AreDataLoss) {
             ErrorCode::kDataLoss);
 }
 
-// The index of the nodes of a platform has one too many: a node that is revoked.
-TEST_F(SqliteNodes, IndexThatNamesARevokedNode_IsDataLoss) {
-  fill();
-  const auto nodes = [this] {
-    return open().value()->snapshot().value()->nodes_on("", Timestamp(std::chrono::hours(-1)));
-  };
-  ASSERT_TRUE(nodes());
-  EXPECT_TRUE(nodes()->empty());
-  const std::string sql = look("SELECT sql FROM sqlite_schema WHERE name = 'nodes_by_platform'");
-  tamper("DROP INDEX nodes_by_platform;" + sql.substr(0, sql.find("WHERE")) +
-         ";PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = '" + sql +
-         "' WHERE name = 'nodes_by_platform';");
-  EXPECT_EQ(nodes().error().code, ErrorCode::kDataLoss);
-}
-
 }  // namespace
 }  // namespace assay::storage
