@@ -235,7 +235,7 @@ Status Governance::put_withdrawal(const Withdrawn& withdrawn) {
     bytes -= bytes_of(before);
   }
   bytes += bytes_of(withdrawn);
-  if (!withdrawn.by_operators && bytes > kMaxGovernanceBytes / 2) {
+  if (!withdrawn.by_operators && bytes > kMaxWithdrawnBytes) {
     return fail(ErrorCode::kLimitExceeded,
                 "no further withdrawals by signers are kept; operators can withdraw the statement",
                 withdrawn.statement.text());

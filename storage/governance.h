@@ -39,9 +39,10 @@ struct GovernanceDocuments {
   std::string trust;
   std::string policies;
 };
-// Most bytes of each document. Withdrawals by signers may take up half of that: nobody but
-// operators can fill the rest, in which they revoke.
+// Most bytes of each document, and of withdrawals by signers in it: nobody but operators can fill
+// the rest, in which they revoke.
 inline constexpr std::size_t kMaxGovernanceBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxWithdrawnBytes = std::size_t{32} << 20;
 
 // The SHA-256 digests of both documents.
 struct GovernanceDigests {
