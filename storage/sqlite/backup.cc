@@ -61,6 +61,31 @@ Result<TreeSize> copy_of(const std::string& path, const std::string& to, const P
   return state->size;
 }
 
+// Copies the database at `from`, with its write-ahead log, into a new file at `part`, and checks
+// what was copied. Nothing is left at `part` after an error.
+Result<TreeSize> checked_copy(const SqliteOptions& options, const Signer& signer,
+                              const Clock& clock, const std::string& from, const std::string& part,
+                              const Progress& progress) {
+  remove_database(part);
+  ASSAY_TRY(prepare_file(part, true));
+  auto size = copy_of(from, part, progress);
+  if (size) {
+    if (const Status whole = check_copy(options, signer, clock, part, progress); !whole) {
+      size = std::unexpected(whole.error());
+    }
+  }
+  if (!size) {
+    remove_database(part);
+    return size;
+  }
+  std::error_code ignored;
+  for (const char* const beside : kBeside) {
+    fs::remove(part + beside, ignored);
+  }
+  ASSAY_TRY(sync_file(part));
+  return size;
+}
+
 Result<Backup> back_up(const SqliteOptions& options, const Signer& signer, const Clock& clock,
                        const std::string& to, const Progress& progress) {
   std::error_code error;
@@ -69,23 +94,12 @@ Result<Backup> back_up(const SqliteOptions& options, const Signer& signer, const
                  : fail(ErrorCode::kConflict, "there is a file already", to);
   }
   const std::string part = to + kPart;
-  remove_database(part);
-  ASSAY_TRY(prepare_file(part, true));
-  const auto size = copy_of(options.path, part, progress);
-  const Status whole =
-      size ? check_copy(options, signer, clock, part, progress) : std::unexpected(size.error());
-  if (!whole) {
-    remove_database(part);
-    return std::unexpected(whole.error());
-  }
-  for (const char* const beside : kBeside) {
-    fs::remove(part + beside, error);
-  }
-  ASSAY_TRY(sync_file(part));
+  ASSAY_ASSIGN(const TreeSize size,
+               checked_copy(options, signer, clock, options.path, part, progress));
   fs::rename(part, to, error);
   ASSAY_TRY(status_of(error, to));
   ASSAY_TRY(sync_folder_of(to));
-  return Backup{*size, fs::file_size(to, error)};
+  return Backup{size, fs::file_size(to, error)};
 }
 
 // Moves the database that is there out of the way.
@@ -112,15 +126,11 @@ Status set_aside(const std::string& path) {
 Status put_back(const SqliteOptions& options, const Signer& signer, const Clock& clock,
                 const std::string& from, const Progress& progress) {
   ASSAY_ASSIGN(const FileLock lock, FileLock::acquire(options.path));
-  ASSAY_TRY(check_copy(options, signer, clock, from, progress));
+  ASSAY_TRY(prepare_file(from, false));
   const std::string part = lock.path() + kPart;
-  remove_database(part);
-  std::error_code error;
-  fs::copy_file(from, part, error);
-  ASSAY_TRY(status_of(error, from));
-  ASSAY_TRY(prepare_file(part, false));
-  ASSAY_TRY(sync_file(part));
+  ASSAY_TRY(checked_copy(options, signer, clock, from, part, progress));
   ASSAY_TRY(set_aside(lock.path()));
+  std::error_code error;
   fs::rename(part, lock.path(), error);
   ASSAY_TRY(status_of(error, lock.path()));
   return sync_folder_of(lock.path());

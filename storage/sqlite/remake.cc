@@ -57,20 +57,21 @@ Result<bool> is_whole(Connection& connection, Sealed kind, const std::string& na
   return read.has_value();
 }
 
-Result<std::vector<std::string>> damaged_names(Connection& connection, Sealed kind) {
-  ASSAY_ASSIGN(std::vector<std::string> names, sealed_names(connection, kind));
-  std::vector<std::string> damaged;
-  for (std::string& name : names) {
-    ASSAY_ASSIGN(const bool whole, is_whole(connection, kind, name));
-    if (!whole) {
-      damaged.push_back(std::move(name));
+// The names of the rows that are whole, or of the others.
+Result<std::set<std::string>> names_of(Connection& connection, Sealed kind, bool whole) {
+  ASSAY_ASSIGN(const auto all, sealed_names(connection, kind));
+  std::set<std::string> names;
+  for (const std::string& name : all) {
+    ASSAY_ASSIGN(const bool is, is_whole(connection, kind, name));
+    if (is == whole) {
+      names.insert(name);
     }
   }
-  return damaged;
+  return names;
 }
 
 Result<std::uint64_t> drop_damaged_of(Connection& connection, Sealed kind) {
-  ASSAY_ASSIGN(const std::vector<std::string> damaged, damaged_names(connection, kind));
+  ASSAY_ASSIGN(const auto damaged, names_of(connection, kind, false));
   for (const std::string& name : damaged) {
     ASSAY_TRY(drop_sealed(connection, kind, name));
   }
@@ -111,23 +112,11 @@ Status remake_generation(Connection& connection, Repaired& repaired) {
   return seal_generation(connection);
 }
 
-Result<std::set<std::string>> whole_names(Connection& connection, Sealed kind) {
-  ASSAY_ASSIGN(const auto names, sealed_names(connection, kind));
-  std::set<std::string> whole;
-  for (const std::string& name : names) {
-    ASSAY_ASSIGN(const bool is, is_whole(connection, kind, name));
-    if (is) {
-      whole.insert(name);
-    }
-  }
-  return whole;
-}
-
 }  // namespace
 
 Status Remaker::drop_damaged() {
   for (const Sealed kind : kPlaces) {
-    ASSAY_ASSIGN(places_[kind], whole_names(connection_, kind));
+    ASSAY_ASSIGN(places_[kind], names_of(connection_, kind, true));
   }
   ASSAY_TRY(connection_.execute(
       "DELETE FROM newest_reports; DELETE FROM report_groups; DELETE FROM log_subjects"));

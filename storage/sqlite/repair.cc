@@ -248,7 +248,9 @@ Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_s
     return std::unexpected(std::move(error));
   }
   ASSAY_TRY(connection.make_durable());
-  if (anchored) {  // from now on each file of before is an old one
+  // From now on each file of before is an old one. A log that is behind the anchor is refused as it
+  // is, and must not lock out a newer copy that is found later.
+  if (anchored && opened.state.size >= anchored->checkpoint.size) {
     ASSAY_TRY(anchor.save(anchored->note, anchored->epochs, anchored->head, repairer.map()));
   }
   return repairer.repaired();

@@ -78,6 +78,9 @@ Result<std::vector<LeafIndex>> all_with(Connection& connection, Sql sql, const s
     if (!found) {
       return indices;
     }
+    if (query.count(0) < from) {  // only a damaged index leads back
+      return fail(ErrorCode::kDataLoss, "an index is not in the order of its rows", value);
+    }
     indices.push_back(query.count(0));
   }
 }

@@ -188,7 +188,6 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
 
 namespace {
 
-// Two columns of SQLite's type for integers.
 SealedRow row_of(Sealed kind, const std::string& name, RowColumns columns) {
   SealedRow row(kind, name);
   for (const std::uint64_t column : columns) {

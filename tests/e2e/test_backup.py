@@ -45,6 +45,20 @@ class Backup(unittest.TestCase):
             self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
             self.put(service, "b")
 
+    def test_a_copy_whose_last_writes_are_in_its_write_ahead_log_is_taken_whole(self):
+        with harness.Service() as service:
+            self.put(service)
+            size = service.tree_size()
+            service.process.kill()
+            service.process.wait()
+            for suffix in ("", "-wal"):
+                (service.dir / f"other.db{suffix}").write_bytes(
+                    (service.dir / f"service/assay.db{suffix}").read_bytes())
+            told = self.assayd(service, "restore", "--from", "other.db")
+            self.assertEqual(told.returncode, 0, told.stderr)
+            service.start()
+            self.assertEqual(service.tree_size(), size)
+
     def test_a_copy_that_lacks_what_was_acknowledged_says_so_and_does_not_start(self):
         with harness.Service() as service:
             self.backup(service)

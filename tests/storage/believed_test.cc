@@ -299,6 +299,17 @@ TEST_F(BelievedTest, RepairOfAnOlderMap_BelievesNoneOfItsRows) {
   EXPECT_EQ(code((*store)->snapshot().value()->evidence("node:gpu-1")), ErrorCode::kNotFound);
 }
 
+TEST_F(BelievedTest, RepairOfAnOldCopy_DoesNotLockOutANewerOne) {
+  fs::copy_file(path(), path() + ".now");
+  fs::copy_file(earlier(), path(), fs::copy_options::overwrite_existing);
+  ASSERT_TRUE(repair_sqlite(options(), signer_, {}, [](auto, auto) {}));
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+  fs::copy_file(path() + ".now", path(), fs::copy_options::overwrite_existing);
+  const auto store = open();
+  ASSERT_TRUE(store) << to_string(store.error());
+  EXPECT_EQ(ask(**store), now_);
+}
+
 // A restore goes on with an old copy as a whole, and not with an old map beside a newer log.
 TEST_F(BelievedTest, OldMapBesideANewerLog_IsNotRestored) {
   std::vector<std::string> rows;
