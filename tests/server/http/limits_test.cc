@@ -156,9 +156,11 @@ TEST_F(LimitsTest, SlowHandler_IsNotAnIdleConnection) {
 }
 
 TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
-  app_.handler = [this](const Head&, const Bytes&) {
-    time_.advance(
-        milliseconds(1));  // the limit of the body began before this, that to answer after
+  test::Count answers;
+  app_.handler = [this, &answers](const Head&, const Bytes&) {
+    // The limit for the body began before this step, the limit for the answer begins after it.
+    time_.advance(milliseconds(1));
+    ++answers;
     Response response;
     response.body = std::string(64U << 20, 'z');
     return response;
@@ -166,7 +168,7 @@ TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
   serve();
   const auto connection = client();
   ASSERT_TRUE(connection->send(kGet));
-  wait_until([this] { return app_.handled == 1; });
+  wait_until([&answers] { return answers == 1; });
   let_pass(limits_.body_timeout);
   wait_until([this] { return app_.closed == 1; });
 }
