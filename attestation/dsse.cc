@@ -22,6 +22,7 @@ constexpr JsonLimits kEnvelopeLimits{.max_bytes = kMaxEnvelopeBytes,
 // Bytes of an envelope beyond twice what it carries.
 constexpr std::size_t kMaxEnvelopePadding = 256U << 10;
 constexpr std::size_t kMaxPayloadType = 255;
+constexpr std::string_view kBundleMediaTypePrefix = "application/vnd.dev.sigstore.bundle";
 // Keys are tried on the signatures of one envelope for as long as hashing so many bytes takes.
 // Signatures with a keyid take one try each.
 constexpr std::size_t kMaxTriedBytes = 512U << 20;
@@ -99,11 +100,12 @@ class KeyRing {
   Result<std::optional<std::size_t>> find(const EnvelopeSignature& signature) {
     for (const bool hinted : {true, false}) {
       for (std::size_t i = 0; i < keys_.size(); ++i) {
-        if (names(signature.keyid_hint, keys_[i].id) != hinted ||
-            !has_shape_of(signature.signature, keys_[i].algorithm)) {
+        const std::optional<SignatureAlgorithm>& algorithm = keys_[i].algorithm;
+        if (!algorithm || names(signature.keyid_hint, keys_[i].id) != hinted ||
+            !has_shape_of(signature.signature, *algorithm)) {
           continue;
         }
-        tried_bytes_ += message_.cost(keys_[i].algorithm);
+        tried_bytes_ += message_.cost(*algorithm);
         if (tried_bytes_ > kMaxTriedBytes) {
           return fail(ErrorCode::kLimitExceeded,
                       "too many keys to try; give each signature its keyid", "/signatures");
@@ -118,8 +120,9 @@ class KeyRing {
   }
 
   [[nodiscard]] bool knows(const std::string& hint) const {
-    return std::any_of(keys_.begin(), keys_.end(),
-                       [&](const TrustedKey& key) { return names(hint, key.id); });
+    return std::any_of(keys_.begin(), keys_.end(), [&](const TrustedKey& key) {
+      return key.algorithm && names(hint, key.id);
+    });
   }
 
  private:
@@ -162,6 +165,17 @@ Status check_padding(ByteView json, const Envelope& envelope) {
   return {};
 }
 
+// Returns the DSSE envelope in a bundle. attestation/sigstore reads the rest of it.
+Result<Json> envelope_in_bundle(Json bundle) {
+  const auto type = bundle.find("mediaType");
+  if (type == bundle.end() || !type->is_string() ||
+      !type->get_ref<const std::string&>().starts_with(kBundleMediaTypePrefix)) {
+    return fail(ErrorCode::kSchemaViolation, "the media type of the bundle is not known",
+                "/mediaType");
+  }
+  return std::move(bundle["dsseEnvelope"]);
+}
+
 }  // namespace
 
 Bytes pre_authentication_encoding(std::string_view payload_type, ByteView payload) {
@@ -177,7 +191,11 @@ StatementId statement_id(std::string_view payload_type, ByteView payload) {
 }
 
 Result<Envelope> parse_envelope(ByteView json) {
-  ASSAY_ASSIGN(const Json parsed, parse_json(json, kEnvelopeLimits));
+  ASSAY_ASSIGN(Json parsed, parse_json(json, kEnvelopeLimits));
+  const bool bundle = parsed.is_object() && parsed.contains("dsseEnvelope");
+  if (bundle) {
+    ASSAY_ASSIGN(parsed, envelope_in_bundle(std::move(parsed)));
+  }
   const auto listed = parsed.find("signatures");
   if (listed != parsed.end() && listed->is_array()) {
     if (listed->empty()) {
@@ -201,6 +219,9 @@ Result<Envelope> parse_envelope(ByteView json) {
         {members::text(item, "keyid"), std::move(signature), std::move(extra)});
   }
   ASSAY_TRY(check_padding(json, envelope));
+  if (bundle) {
+    envelope.bundle.assign(json.begin(), json.end());
+  }
   return envelope;
 }
 
@@ -245,6 +266,9 @@ Result<std::string> hint_of(std::string_view form, const Signer& signer) {
 
 // A key may sign once, which only an envelope with signatures has to show.
 Status require_unsigned(const Envelope& envelope, const Signer& signer, SignedMessage& message) {
+  if (!envelope.bundle.empty()) {
+    return fail(ErrorCode::kConflict, "a sigstore bundle has one signature: sign its payload anew");
+  }
   if (envelope.signatures.empty()) {
     return {};
   }

@@ -3,6 +3,7 @@
 // more signatures. The bytes of the payload are verified and kept exactly as they were received.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct Envelope {
   std::string payload_type;
   Bytes payload;
   std::vector<EnvelopeSignature> signatures;
+  Bytes bundle{};  // exact bytes of the sigstore bundle that the envelope came in; empty: in none
 };
 
 // Returns the bytes that are signed: the pre-authentication encoding (PAE) of the DSSE protocol,
@@ -39,7 +41,8 @@ struct Envelope {
 // Parses an envelope from strict JSON with exactly the members payload, payloadType and
 // signatures[]. A signature has sig, an optional or null keyid, and up to kMaxExtraMembers other
 // members, which are kept but not interpreted. Base64 must be canonical and may use the standard or
-// the URL-safe alphabet. Errors: signature-missing for no signature; limit-exceeded for more than
+// the URL-safe alphabet. Also takes a sigstore bundle with a DSSE envelope, of which it reads that
+// envelope alone. Errors: signature-missing for no signature; limit-exceeded for more than
 // kMaxSignatures, and for an envelope that is longer than 256 KiB plus twice its payload and
 // signatures; those of parse_json() and validate().
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
@@ -54,18 +57,20 @@ struct Envelope {
                                              std::span<const Signer* const> signers,
                                              std::string_view keyid = kKeyidSha256);
 // Adds a signature by `signer` over the payload of `envelope`. `keyid` is as in sign_envelope().
-// Errors: conflict when `envelope` already has a signature by this key; limit-exceeded for more
-// than kMaxSignatures.
+// Errors: conflict when `envelope` already has a signature by this key, or came in a bundle, which
+// has one signature; limit-exceeded for more than kMaxSignatures.
 [[nodiscard]] Status add_signature(Envelope& envelope, const Signer& signer,
                                    std::string_view keyid = kKeyidSha256);
 
-// A signature that verified, with the trusted key that made it.
+// A signature that verified, with the trusted key or identity that made it.
 struct VerifiedSignature {
   TrustedKey key;
+  std::optional<CertificateUse> certificate{};  // set exactly for an identity by certificate
 };
 
-// Verifies every signature against `keys` and returns the verified ones, possibly none. A signature
-// by a key that is not in `keys` is ignored, because other verifiers may know that key. Two
+// Verifies every signature against the keys in `keys`, not the identities by certificate, and
+// returns the verified ones, possibly none. A signature by a key that is not in `keys` is ignored,
+// because other verifiers may know that key. Two
 // signatures by the same key are returned as one. Purpose, roles and validity of the keys are not
 // checked here: require_signers() checks them. Errors: signature-invalid when a signature names a
 // known key and does not verify; limit-exceeded when too many keys would have to be tried.

@@ -33,6 +33,7 @@ struct SignerFact {
   // first envelope, this time equals accepted_at; signatures added later have a later time. A
   // signature that was logged after its key expired never counts.
   Timestamp signed_at;
+  std::optional<CertificateUse> certificate{};  // of a signature by certificate
 };
 
 // A statement whose signatures were verified when it was accepted.

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct JudgedSigner {
   SignerState state;
   Reason code;  // why the signature does not count; meaningless for kCounts
   Timestamp signed_at{};
+  const CertificateUse* certificate = nullptr;  // of a signature by certificate
 };
 
 struct JudgedStatement {
@@ -130,7 +132,8 @@ class Tally {
   // Returns {"at_least": n, "identities": [...]}.
   [[nodiscard]] Json expected() const;
   // Returns {"identities": [...], "rejected": [{"identity", "code"}]}, sorted. Adds "unlisted" when
-  // there are signing identities that the requirement does not list, "excluded" when there are some
+  // there are signing identities that the requirement does not list, "certificates" with what the
+  // certificates of counted identities said, "excluded" when there are some
   // that exclude() named, and "undecided" when some identities may count.
   [[nodiscard]] Json actual() const;
 
@@ -147,6 +150,9 @@ class Tally {
   Names counted_;
   Names undecided_;
   Names unlisted_;
+  // Of counted signatures by certificate: identity, issuer, subject, time.
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view, Timestamp>>
+      certificates_;
   std::set<std::pair<std::string_view, std::string_view>> rejected_;  // identity, code
   std::set<Reason> rejections_;                                       // of listed identities
 };

@@ -40,6 +40,7 @@ struct StatementIndex {
   struct Signature {
     std::size_t alike;  // position in `alike`
     Timestamp signed_at;
+    const CertificateUse* certificate;  // of a signature by certificate; null otherwise
   };
 
   std::shared_ptr<const std::vector<StatementFact>> source;

@@ -78,6 +78,9 @@ class Uniqueness {
                ? Status()
                : duplicate("appraisal", where);
   }
+  Status add(const PutTrustedRoot& root, const std::string& where) {
+    return trusted_roots_.insert(root.name).second ? Status() : duplicate("trusted root", where);
+  }
   Status add(const Registration& registration, const std::string& where) {
     return registrations_.insert(registration.id).second ? Status()
                                                          : duplicate("registration", where);
@@ -100,9 +103,20 @@ class Uniqueness {
   std::set<std::pair<CredentialKind, Digest>> credentials_;
   std::set<std::string> appraisals_;
   std::set<std::string> registrations_;
+  std::set<std::string> trusted_roots_;
 };
 
 }  // namespace
+
+bool is_revoked(const TrustedKey& key, Timestamp signed_at) {
+  return key.revoked && (!key.revoked->since || signed_at >= *key.revoked->since);
+}
+
+Result<KeyId> certificate_id(const CertificateIdentity& identity, KeyPurpose purpose) {
+  ASSAY_ASSIGN(const std::string text, canonical_json({{"certificate", to_json(identity)},
+                                                       {"purpose", name(purpose)}}));
+  return KeyId(sha256(as_bytes(text)));
+}
 
 Status check_grant(const TrustedKey& key, const SigningContext& context, Timestamp signed_at,
                    Timestamp now) {
@@ -118,7 +132,7 @@ Status check_grant(const TrustedKey& key, const SigningContext& context, Timesta
     return fail(ErrorCode::kRoleNotGranted,
                 "the key has no role for this stage, predicate type and model name");
   }
-  if (key.revoked && key.revoked->at <= now) {
+  if (is_revoked(key, signed_at) && key.revoked->at <= now) {
     return fail(ErrorCode::kKeyRevoked, "the key was revoked at " + to_rfc3339(key.revoked->at));
   }
   if (signed_at < key.not_before) {
@@ -138,7 +152,8 @@ static auto members_of(json::As<SignerRole>) {
 }
 static auto members_of(json::As<Revocation>) {
   return std::tuple(json::always("at", &Revocation::at),
-                    json::always("reason", &Revocation::reason));
+                    json::always("reason", &Revocation::reason),
+                    json::if_set("since", &Revocation::since));
 }
 Json to_json(const SignerRole& role) { return json::write(role); }
 Result<SignerRole> read_json(json::As<SignerRole> /*type*/, const Json& json) {
@@ -152,8 +167,9 @@ Result<Revocation> read_json(json::As<Revocation> /*type*/, const Json& json) {
 static auto members_of(json::As<TrustedKey>) {
   using T = TrustedKey;
   return std::tuple(json::or_default("id", &T::id),
-                    json::always("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
-                    json::always("public_key", &T::public_key),
+                    json::if_set("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
+                    json::if_set("public_key", &T::public_key),
+                    json::if_set("certificate", &T::certificate),
                     json::always("purpose", &T::purpose, json::named(key_purpose_from)),
                     json::always("identity", &T::identity), json::or_default("roles", &T::roles),
                     json::always("not_before", &T::not_before),
@@ -162,12 +178,31 @@ static auto members_of(json::As<TrustedKey>) {
 static TrustedKey start(json::As<TrustedKey>) {
   return {json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}};
 }
+// A change of trust, a policy or evidence of a node is never signed by certificate: whoever issues
+// certificates would govern.
+static Status check_form(const TrustedKey& key) {
+  if (key.certificate ? key.algorithm || !key.public_key.empty()
+                      : !key.algorithm || key.public_key.empty()) {
+    return fail(ErrorCode::kSchemaViolation,
+                "a trusted key has 'algorithm' and 'public_key', or 'certificate'");
+  }
+  if (key.certificate && key.purpose != KeyPurpose::kPublisher &&
+      key.purpose != KeyPurpose::kSigner) {
+    return fail(ErrorCode::kSchemaViolation,
+                "an identity by certificate is a publisher or a signer; others need a key",
+                "/purpose");
+  }
+  return {};
+}
 Json to_json(const TrustedKey& key) { return json::write(key); }
 Result<TrustedKey> read_json(json::As<TrustedKey> /*type*/, const Json& json) {
   ASSAY_ASSIGN(TrustedKey key, json::read<TrustedKey>(json));
-  const KeyId id(sha256(key.public_key));
+  ASSAY_TRY(check_form(key));
+  ASSAY_ASSIGN(const KeyId id, key.certificate ? certificate_id(*key.certificate, key.purpose)
+                                               : Result<KeyId>(sha256(key.public_key)));
   if (json.contains("id") && key.id != id) {
-    return fail(ErrorCode::kSchemaViolation, "the id is not the SHA-256 of the public key", "/id");
+    return fail(ErrorCode::kSchemaViolation,
+                "the id is not the SHA-256 of the public key, or of the identity", "/id");
   }
   key.id = id;
   if (key.not_after < key.not_before) {
@@ -237,7 +272,8 @@ Result<std::string> appraisal_in_full(const Appraisal& appraisal) {
 
 static auto members_of(json::As<RevokeKey>) {
   return std::tuple(json::always("key", &RevokeKey::key),
-                    json::always("reason", &RevokeKey::reason));
+                    json::always("reason", &RevokeKey::reason),
+                    json::if_set("since", &RevokeKey::since));
 }
 static RevokeKey start(json::As<RevokeKey>) { return {json::unread<KeyId>(), {}}; }
 static auto members_of(json::As<RemovePrincipal>) {
@@ -250,6 +286,10 @@ static auto members_of(json::As<RevokeNode>) {
 static auto members_of(json::As<RemoveRegistration>) {
   return std::tuple(json::always("id", &RemoveRegistration::id));
 }
+static auto members_of(json::As<PutTrustedRoot>) {
+  return std::tuple(json::always("name", &PutTrustedRoot::name),
+                    json::always("document", &PutTrustedRoot::document));
+}
 
 constexpr auto kOperations = std::tuple(
     json::alternative("add_key", &AddKey::key), json::alternative<RevokeKey>("revoke_key"),
@@ -261,7 +301,8 @@ constexpr auto kOperations = std::tuple(
     json::alternative<RemoveRegistration>("remove_registration"),
     json::alternative("withdraw_statement", &WithdrawStatement::withdrawal),
     json::alternative<PutReferenceValues>("put_reference_values"),
-    json::alternative<RemoveReferenceValues>("remove_reference_values"));
+    json::alternative<RemoveReferenceValues>("remove_reference_values"),
+    json::alternative<PutTrustedRoot>("put_trusted_root"));
 
 static auto members_of(json::As<TrustChange>) {
   const auto read = [](const Json& json) {
@@ -284,6 +325,8 @@ static Status together(const TrustChange& change) {
       ASSAY_TRY(unique.add(how->appraisal, where + "/put_appraisal"));
     } else if (const auto* node = std::get_if<PutRegistration>(&operation)) {
       ASSAY_TRY(unique.add(node->registration, where + "/put_registration"));
+    } else if (const auto* root = std::get_if<PutTrustedRoot>(&operation)) {
+      ASSAY_TRY(unique.add(*root, where + "/put_trusted_root"));
     }
   }
   return {};
@@ -297,14 +340,16 @@ static auto members_of(json::As<Bootstrap>) {
   using T = Bootstrap;
   return std::tuple(json::always("keys", &T::keys), json::always("principals", &T::principals),
                     json::if_set("appraisals", &T::appraisals),
-                    json::if_set("registrations", &T::registrations));
+                    json::if_set("registrations", &T::registrations),
+                    json::if_set("trusted_roots", &T::trusted_roots));
 }
 static Status together(const Bootstrap& bootstrap) {
   Uniqueness unique;
   ASSAY_TRY(unique.add_all(bootstrap.keys, "/keys/"));
   ASSAY_TRY(unique.add_all(bootstrap.principals, "/principals/"));
   ASSAY_TRY(unique.add_all(bootstrap.appraisals, "/appraisals/"));
-  return unique.add_all(bootstrap.registrations, "/registrations/");
+  ASSAY_TRY(unique.add_all(bootstrap.registrations, "/registrations/"));
+  return unique.add_all(bootstrap.trusted_roots, "/trusted_roots/");
 }
 Json to_json(const Bootstrap& bootstrap) { return json::write(bootstrap); }
 Result<Bootstrap> parse_bootstrap(ByteView document) {

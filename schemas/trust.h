@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/certificate_identity.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
@@ -37,21 +38,31 @@ struct SignerRole {
 struct Revocation {
   Timestamp at;
   std::string reason;
+  // Signatures that were logged before this time count on. Absent: no signature counts any more.
+  std::optional<Timestamp> since{};
   bool operator==(const Revocation&) const = default;
 };
 
+// A key, or an identity by certificate (`certificate` is set). Both have purpose, roles and validity.
 struct TrustedKey {
-  KeyId id;  // SHA-256 of public_key
-  SignatureAlgorithm algorithm;
-  Bytes public_key;  // SubjectPublicKeyInfo DER
+  KeyId id;                                     // SHA-256 of public_key, or certificate_id()
+  std::optional<SignatureAlgorithm> algorithm;  // absent for an identity by certificate
+  Bytes public_key;  // SubjectPublicKeyInfo DER; empty for an identity by certificate
   KeyPurpose purpose;
   std::string identity;           // holder of the key; thresholds count identities
   std::vector<SignerRole> roles;  // used for signers; for publishers only name_space is used
   Timestamp not_before;
   Timestamp not_after;
   std::optional<Revocation> revoked;
+  std::optional<CertificateIdentity> certificate{};
   bool operator==(const TrustedKey&) const = default;
 };
+// Returns the id of an identity by certificate with this purpose: SHA-256 of the canonical JSON
+// {"certificate", "purpose"}.
+[[nodiscard]] Result<KeyId> certificate_id(const CertificateIdentity& identity, KeyPurpose purpose);
+// Returns whether `key` is revoked for a signature that was logged at `signed_at`, whenever that is
+// asked.
+[[nodiscard]] bool is_revoked(const TrustedKey& key, Timestamp signed_at);
 
 // What a signature approves.
 struct SigningContext {
@@ -63,7 +74,8 @@ struct SigningContext {
 
 // Decides whether a signature of `key` is valid in `context`; no other function decides this.
 // `signed_at` is when the signature was logged, or `now` for a fresh signature. The key must be
-// valid at `signed_at`, must not be revoked at `now`, and must have the purpose in `context`. For
+// valid at `signed_at`, must not be revoked at `now` for signatures of that time, and must have the
+// purpose in `context`. For
 // publishers and signers a role must cover `context`. Errors: wrong-purpose; role-not-granted;
 // key-not-yet-valid; key-expired; key-revoked.
 [[nodiscard]] Status check_grant(const TrustedKey& key, const SigningContext& context,
@@ -93,6 +105,7 @@ struct AddKey {
 struct RevokeKey {
   KeyId key;
   std::string reason;
+  std::optional<Timestamp> since{};  // as Revocation::since; not after the change itself
 };
 struct PutPrincipal {
   Principal principal;
@@ -141,13 +154,21 @@ struct PutRegistration {
 struct RemoveRegistration {
   std::string id;
 };
+// Adds or replaces a trusted root: the document `trusted_root.json` of a sigstore instance, which
+// keyless identities name. Its version is the trust epoch of the change that brought it.
+struct PutTrustedRoot {
+  std::string name;
+  Json document;  // attestation/sigstore/trusted_root.h reads it
+  bool operator==(const PutTrustedRoot&) const = default;
+};
 // Withdraws a statement of whomever, for good.
 struct WithdrawStatement {
   Withdrawal withdrawal;
 };
 using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
                                     RevokeNode, PutRegistration, RemoveRegistration,
-                                    WithdrawStatement, PutReferenceValues, RemoveReferenceValues>;
+                                    WithdrawStatement, PutReferenceValues, RemoveReferenceValues,
+                                    PutTrustedRoot>;
 
 // A change that is applied as a whole or not at all. `sequence` is the resulting trust epoch
 // (current + 1), so that a signed change cannot be replayed.
@@ -162,6 +183,7 @@ struct Bootstrap {
   std::vector<Principal> principals;
   std::vector<Appraisal> appraisals;        // one for each type; may be empty
   std::vector<Registration> registrations;  // may be empty
+  std::vector<PutTrustedRoot> trusted_roots{};
 };
 
 // Counters that grow with every change; cached verdicts depend on them.

@@ -195,6 +195,14 @@ Status Governance::remove_registration(const std::string& id) {
              : fail(ErrorCode::kNotFound, "there is no registration of this name", id);
 }
 
+void Governance::put_trusted_root(const TrustedRootRow& root) {
+  trusted_roots_.insert_or_assign(root.root.name, root);
+}
+
+std::vector<TrustedRootRow> Governance::trusted_roots() const {
+  return values<TrustedRootRow>(trusted_roots_);
+}
+
 Status Governance::set_epochs(const Epochs& epochs) {
   if (epochs.trust.trust < epochs_.trust.trust ||
       epochs.trust.revocation < epochs_.trust.revocation || epochs.policy < epochs_.policy) {
@@ -328,6 +336,11 @@ Result<GovernanceDocuments> Governance::documents() const {
     revoked.push_back(
         {{"node", name}, {"at", to_rfc3339(revocation.at)}, {"reason", revocation.reason}});
   }
+  Json trusted_roots = Json::array();
+  for (const auto& [name, row] : trusted_roots_) {
+    trusted_roots.push_back(
+        {{"name", name}, {"version", row.version}, {"document", row.root.document}});
+  }
   Json in_force = Json::array();
   for (const auto& [name, policy] : policies_) {
     in_force.push_back({{"id", policy.id.text()},
@@ -343,6 +356,7 @@ Result<GovernanceDocuments> Governance::documents() const {
                         {"appraisals", list_of(appraisals_)},
                         {"reference_values", list_of(reference_tags_)},
                         {"registrations", list_of(registrations_)},
+                        {"trusted_roots", std::move(trusted_roots)},
                         {"revoked_nodes", std::move(revoked)},
                         {"withdrawals", list_of(withdrawn_)}}));
   ASSAY_ASSIGN(documents.policies,
@@ -364,6 +378,9 @@ Status Governance::read_trust(const Json& json) {
                                [this](const auto& one) { return put_registration(one); }));
   ASSAY_TRY(each<Withdrawn>(json, "withdrawals",
                             [this](const auto& withdrawn) { return put_withdrawal(withdrawn); }));
+  for (const Json& row : json.at("trusted_roots")) {
+    put_trusted_root({{row.at("name"), row.at("document")}, row.at("version")});
+  }
   for (const Json& node : json.at("revoked_nodes")) {
     ASSAY_ASSIGN(const Timestamp at, parse_rfc3339(node.at("at").get<std::string>()));
     revoke_node(node.at("node"), {at, node.at("reason")});

@@ -28,6 +28,13 @@ struct ActivePolicyRow {
   Bytes payload;  // of the policy envelope
 };
 
+// A trusted root of a sigstore instance (schemas/trust.h), with the trust epoch of the change that
+// brought it.
+struct TrustedRootRow {
+  PutTrustedRoot root;
+  std::uint64_t version = 0;
+};
+
 struct Epochs {
   TrustEpochs trust;
   std::uint64_t policy = 0;  // sequence number of the last activation or deactivation
@@ -87,6 +94,7 @@ class Governance {
   [[nodiscard]] Status put_reference_tag(const ReferenceTag& tag);
   [[nodiscard]] Status put_registration(const Registration& registration);
   [[nodiscard]] Status remove_registration(const std::string& id);
+  void put_trusted_root(const TrustedRootRow& root);
   [[nodiscard]] Status set_epochs(const Epochs& epochs);
   [[nodiscard]] Status activate_policy(const ActivePolicyRow& policy);
   [[nodiscard]] Status deactivate_policy(const std::string& name);
@@ -105,6 +113,7 @@ class Governance {
   [[nodiscard]] Result<DocumentId> appraisal_id(const std::string& evidence_type) const;
   [[nodiscard]] Result<Registration> registration_of(const std::string& node) const;
   [[nodiscard]] std::vector<Registration> registrations() const;
+  [[nodiscard]] std::vector<TrustedRootRow> trusted_roots() const;
   [[nodiscard]] std::vector<ActivePolicyRow> policies() const;
   [[nodiscard]] const Epochs& epochs() const { return epochs_; }
   // Returns the revocation of a node; nullopt when the node is not revoked.
@@ -139,6 +148,7 @@ class Governance {
   // Appraisals with what was imported, and the ids of both: evidence is compared with them often.
   std::map<std::string, std::pair<Appraisal, DocumentId>> in_force_;
   std::map<std::string, Registration> registrations_;
+  std::map<std::string, TrustedRootRow> trusted_roots_;
   std::map<std::string, Revocation> revoked_nodes_;
   std::map<StatementId, Withdrawn> withdrawn_;
   std::size_t withdrawn_bytes_ = 0;  // of those by signers, as JSON

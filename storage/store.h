@@ -49,6 +49,7 @@ struct SignerRow {
   KeyId key;
   Timestamp signed_at;
   LeafIndex log_index;  // of the record that names this signature
+  std::optional<CertificateUse> certificate{};  // of a signature by certificate
   bool operator==(const SignerRow&) const = default;
 };
 
@@ -77,6 +78,15 @@ struct StatementRow {
   std::string contents = {};
   std::uint64_t bytes = 0;  // of the payload
   bool operator==(const StatementRow&) const = default;
+};
+
+// A signature that an envelope adds to a statement.
+struct AddedSignature {
+  // NOLINTNEXTLINE(google-explicit-constructor): most signatures are a key and no more
+  AddedSignature(KeyId by, std::optional<CertificateUse> use = {})
+      : key(std::move(by)), certificate(std::move(use)) {}
+  KeyId key;
+  std::optional<CertificateUse> certificate;
 };
 
 // `key` signed the statement at `index`.
@@ -246,6 +256,8 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<std::vector<Principal>> principals() = 0;
   // Returns the principal that holds the credential. Errors: not-found when no principal does.
   [[nodiscard]] virtual Result<Principal> principal_by(const Credential& credential) = 0;
+  // Returns all trusted roots, ascending by name.
+  [[nodiscard]] virtual Result<std::vector<TrustedRootRow>> trusted_roots() = 0;
   [[nodiscard]] virtual Result<Epochs> epochs() = 0;
   // Returns the withdrawal of a statement; nullopt when the statement is not withdrawn. Reads
   // memory, so it is cheap.
@@ -305,7 +317,7 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   // and keys that are already stored change nothing. Errors: not-found when statement or envelope
   // is not stored; invalid-parameter when there is no such record.
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
-                                            const std::vector<KeyId>& signers,
+                                            const std::vector<AddedSignature>& signers,
                                             LeafIndex record) = 0;
 
   // Insert or replace a key or a principal. To record the revocation of a key, the caller replaces
@@ -315,6 +327,8 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
+  // Inserts a trusted root, or replaces the one of this name.
+  [[nodiscard]] virtual Status put_trusted_root(const TrustedRootRow& root) = 0;
   // Records that a statement is withdrawn. Takes the place of what is recorded of it when
   // `withdrawn` is by more signers, those before among them, or by operators. Errors: conflict when
   // it is not; not-found when there is no such statement.

@@ -9,6 +9,7 @@
 #include <openssl/x509.h>
 
 #include "attestation/keys.h"
+#include "attestation/x509/certificate.h"
 #include "cli/documents/keys.h"
 #include "client/files.h"
 #include "schemas/core/json.h"
@@ -122,6 +123,27 @@ Result<PublicHalf> read_public_key(const std::string& path) {
     return std::unexpected(about_public_key(key.error(), as_text(pem), path));
   }
   return PublicHalf{key->id(), key->algorithm(), key->der(), key->pem()};
+}
+
+Result<PutTrustedRoot> read_trusted_root(const std::string& text) {
+  const std::size_t end = text.find('=');
+  if (end == std::string::npos || end == 0 || end + 1 == text.size()) {
+    return fail(ErrorCode::kUsage,
+                "A trusted root is written as NAME=FILE, such as sigstore=trusted_root.json", text);
+  }
+  ASSAY_ASSIGN(Json document, read_json_file(text.substr(end + 1)));
+  return PutTrustedRoot{text.substr(0, end), std::move(document)};
+}
+
+Result<std::vector<Bytes>> read_certificates(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes file, client::read_file(path, attestation::x509::kMaxCertificateFile));
+  ASSAY_ASSIGN(const auto certificates,
+               in_file(attestation::x509::parse_certificates(file), path));
+  std::vector<Bytes> ders;
+  for (const auto& certificate : certificates) {
+    ders.push_back(certificate.der());
+  }
+  return ders;
 }
 
 Result<Credential> certificate_credential(const std::string& path) {

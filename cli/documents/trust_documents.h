@@ -24,6 +24,10 @@ namespace assay::cli {
 [[nodiscard]] Result<Principal> read_principal(const std::string& path);
 [[nodiscard]] Result<Appraisal> read_appraisal(const std::string& path);
 [[nodiscard]] Result<Registration> read_registration_file(const std::string& path);
+// Reads "NAME=FILE", where the file is a trusted_root.json. Errors: usage.
+[[nodiscard]] Result<PutTrustedRoot> read_trusted_root(const std::string& text);
+// Returns the DER of each certificate in a file of PEM blocks, or of DER.
+[[nodiscard]] Result<std::vector<Bytes>> read_certificates(const std::string& path);
 
 // The public key of a PEM file. When the file holds a private key, the public key comes from
 // FILE.pub next to it.

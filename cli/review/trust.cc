@@ -10,6 +10,7 @@
 #include "cli/review/reference_values.h"
 #include "cli/review/review.h"
 #include "cli/review/text.h"
+#include "schemas/core/sha.h"
 #include "schemas/roles.h"
 
 namespace assay::cli {
@@ -125,13 +126,40 @@ void compare_key(const Operation& operation, const Json& trust) {
   }
 }
 
+// Whose certificates count: the pattern decides it, so its reach is flagged.
+void say_certificate(const Operation& operation, const Json& certificate) {
+  const Json subject = certificate.value("subject", Json::object());
+  const std::string pattern = text_of(subject, "pattern");
+  operation.say("    whoever holds a certificate for the " + text_of(subject, "kind") + " " +
+                quoted(Json(pattern)));
+  for (const Json& root : list_of(certificate, "roots")) {
+    const auto der = base64_decode(root.is_string() ? root.get<std::string>() : std::string());
+    operation.say("    issued by the CA with certificate " +
+                  (der ? sha256(*der).text() : quoted(root)));
+  }
+  if (certificate.contains("issuer")) {
+    operation.say("    by a token of " + quoted(certificate.at("issuer")) +
+                  ", verified against the trusted root " +
+                  quoted(certificate.value("trusted_root", Json())));
+  }
+  if (pattern.find('*') != std::string::npos) {
+    operation.flag("every certificate for " + quoted(Json(pattern)) + " counts as one identity");
+  }
+}
+
 void review_key(const Operation& operation) {
   const Json& key = operation.value;
   const std::string identity = quoted(key.value("identity", Json()));
   const std::string purpose = text_of(key, "purpose");
-  operation.say("trust a key of " + identity + " as " + meaning(kPurposeMeaning, purpose));
+  const bool by_certificate = key.contains("certificate");
+  operation.say(std::string(by_certificate ? "trust certificates of " : "trust a key of ") +
+                identity + " as " + meaning(kPurposeMeaning, purpose));
+  if (by_certificate) {
+    say_certificate(operation, key.at("certificate"));
+  }
   operation.say("    " + quoted(key.value("id", Json())) + ", " +
-                quoted(key.value("algorithm", Json())) + ", valid from " +
+                (by_certificate ? "" : quoted(key.value("algorithm", Json())) + ", ") +
+                "valid from " +
                 quoted(key.value("not_before", Json())) + " until " +
                 quoted(key.value("not_after", Json())));
   for (const Json& role : list_of(key, "roles")) {
@@ -155,6 +183,10 @@ void review_revocation(const Operation& operation) {
   const std::string id = text_of(operation.value, "key");
   operation.say("revoke the key " + quoted(Json(id)) +
                 " for good: " + quoted(operation.value.value("reason", Json())));
+  if (operation.value.contains("since")) {
+    operation.say("    signatures that were logged before " +
+                  quoted(operation.value.at("since")) + " count on");
+  }
   const Json* trust = operation.known();
   if (trust == nullptr) {
     return;
@@ -167,7 +199,9 @@ void review_revocation(const Operation& operation) {
   operation.change(
       "key",
       Json{{"identity", key.value("identity", Json())}, {"purpose", key.value("purpose", Json())}},
-      nullptr, "all that it signed counts no more");
+      nullptr,
+      operation.value.contains("since") ? "what it signed since then counts no more"
+                                        : "all that it signed counts no more");
   std::set<std::string> operators;
   for (const Json& one : list_of(*trust, "keys")) {
     if (text_of(one, "purpose") == "operator" && !one.contains("revoked") &&
@@ -177,6 +211,27 @@ void review_revocation(const Operation& operation) {
   }
   if (operators.size() < kTrustChangeThreshold) {
     operation.flag("fewer than two operators are left: nobody could change trust any more");
+  }
+}
+
+void review_trusted_root(const Operation& operation) {
+  const std::string name = text_of(operation.value, "name");
+  const Json document = operation.value.value("document", Json());
+  const auto text = canonical_json(document);
+  operation.say("trusted root " + quoted(Json(name)) + ", " +
+                (text ? sha256(as_bytes(*text)).text() : std::string("unreadable")) + ":");
+  for (const char* list : {"certificateAuthorities", "tlogs", "ctlogs", "timestampAuthorities"}) {
+    operation.say("    " + std::string(list) + ": " +
+                  std::to_string(list_of(document, list).size()));
+  }
+  operation.flag("whoever holds keys of trusted root " + quoted(Json(name)) +
+                 " can sign as every keyless identity that names it");
+  if (const Json* trust = operation.known()) {
+    const Json before = entry(list_of(*trust, "trusted_roots"), "name", name);
+    const Json old = before.is_null() ? Json() : before.value("document", Json());
+    for (const Difference& one : differences(old, document)) {
+      operation.change("document." + one.path, one.before, one.after, "");
+    }
   }
 }
 
@@ -380,9 +435,10 @@ void review_node(const Operation& operation) {
 }
 
 using Reviewer = void (*)(const Operation&);
-constexpr std::array<std::pair<std::string_view, Reviewer>, 8> kReviewers = {{
+constexpr std::array<std::pair<std::string_view, Reviewer>, 9> kReviewers = {{
     {"add_key", review_key},
     {"revoke_key", review_revocation},
+    {"put_trusted_root", review_trusted_root},
     {"put_principal", review_principal},
     {"remove_principal", review_removal},
     {"put_appraisal", review_appraisal},

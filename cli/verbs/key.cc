@@ -110,6 +110,10 @@ void add_show(const Command& group, Context& context) {
 
 struct DescribeOptions {
   std::string file;
+  std::vector<std::string> certificate_roots;  // files
+  std::string certificate_issuer;
+  std::string trusted_root;
+  std::string certificate_identity;
   std::string purpose;
   std::string identity;
   std::vector<std::string> roles;
@@ -141,25 +145,76 @@ Result<std::vector<SignerRole>> roles_of(const DescribeOptions& options, KeyPurp
   return roles;
 }
 
-Result<Exit> describe(const Context& context, const DescribeOptions& options) {
-  ASSAY_ASSIGN(const PublicHalf key, read_public_key(options.file));
-  ASSAY_ASSIGN(const KeyPurpose purpose, key_purpose_from(options.purpose));
-  ASSAY_ASSIGN(std::vector<SignerRole> roles, roles_of(options, purpose));
-  const Timestamp now = context.clock.now();
-  Timestamp not_before = now;
-  if (!options.not_before.empty()) {
-    ASSAY_ASSIGN(not_before, read_time(options.not_before, now));
+// The three kinds of names look different.
+SubjectKind kind_of(const std::string& identity) {
+  if (identity.find("://") != std::string::npos) {
+    return SubjectKind::kUri;
   }
-  ASSAY_ASSIGN(const Timestamp not_after, read_time(options.not_after, now));
-  const Json json = to_json(TrustedKey{.id = key.id,
-                                       .algorithm = key.algorithm,
-                                       .public_key = key.der,
-                                       .purpose = purpose,
-                                       .identity = options.identity,
-                                       .roles = std::move(roles),
-                                       .not_before = not_before,
-                                       .not_after = not_after,
-                                       .revoked = std::nullopt});
+  return identity.find('@') != std::string::npos ? SubjectKind::kEmail : SubjectKind::kDns;
+}
+
+Result<CertificateIdentity> certificate_of(const DescribeOptions& options) {
+  CertificateIdentity identity{
+      .issuer = options.certificate_issuer,
+      .trusted_root = options.trusted_root,
+      .subject = {kind_of(options.certificate_identity), options.certificate_identity}};
+  for (const std::string& path : options.certificate_roots) {
+    ASSAY_ASSIGN(std::vector<Bytes> roots, read_certificates(path));
+    std::ranges::move(roots, std::back_inserter(identity.roots));
+  }
+  if (identity.roots.empty() == identity.issuer.empty() ||
+      identity.issuer.empty() != identity.trusted_root.empty()) {
+    return fail(ErrorCode::kUsage,
+                "An identity by certificate has --certificate-root, or --certificate-oidc-issuer "
+                "and --trusted-root");
+  }
+  return identity;
+}
+
+// What is trusted: a key or an identity, without what it is trusted for.
+Result<TrustedKey> subject_of(const DescribeOptions& options, KeyPurpose purpose) {
+  if (options.file.empty() == options.certificate_identity.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Say who signs: FILE with a public key, or --certificate-identity");
+  }
+  if (!options.file.empty()) {
+    ASSAY_ASSIGN(const PublicHalf key, read_public_key(options.file));
+    return TrustedKey{.id = key.id,
+                      .algorithm = key.algorithm,
+                      .public_key = key.der,
+                      .purpose = purpose,
+                      .identity = {},
+                      .roles = {},
+                      .not_before = {},
+                      .not_after = {},
+                      .revoked = {}};
+  }
+  ASSAY_ASSIGN(CertificateIdentity identity, certificate_of(options));
+  ASSAY_ASSIGN(const KeyId id, certificate_id(identity, purpose));
+  return TrustedKey{.id = id,
+                    .algorithm = {},
+                    .public_key = {},
+                    .purpose = purpose,
+                    .identity = {},
+                    .roles = {},
+                    .not_before = {},
+                    .not_after = {},
+                    .revoked = {},
+                    .certificate = std::move(identity)};
+}
+
+Result<Exit> describe(const Context& context, const DescribeOptions& options) {
+  ASSAY_ASSIGN(const KeyPurpose purpose, key_purpose_from(options.purpose));
+  ASSAY_ASSIGN(TrustedKey key, subject_of(options, purpose));
+  key.identity = options.identity;
+  ASSAY_ASSIGN(key.roles, roles_of(options, purpose));
+  const Timestamp now = context.clock.now();
+  key.not_before = now;
+  if (!options.not_before.empty()) {
+    ASSAY_ASSIGN(key.not_before, read_time(options.not_before, now));
+  }
+  ASSAY_ASSIGN(key.not_after, read_time(options.not_after, now));
+  const Json json = to_json(key);
   ASSAY_TRY(trusted_key_from_json(json));  // refused here rather than by the service
   if (options.out.empty() || options.out == "-") {
     print_json(json);
@@ -172,8 +227,18 @@ Result<Exit> describe(const Context& context, const DescribeOptions& options) {
 
 void add_describe(const Command& group, Context& context) {
   auto options = std::make_shared<DescribeOptions>();
-  const Command verb = group.add("describe", "Say what a key is trusted for");
-  verb.argument("FILE", options->file, "public key in PEM");
+  const Command verb =
+      group.add("describe", "Say what a key, or an identity by certificate, is trusted for");
+  verb.optional_argument("FILE", options->file, "public key in PEM");
+  verb.option("--certificate-identity", options->certificate_identity, "NAME",
+              "in place of FILE: the name in the signer's certificate, an email address, URI or "
+              "DNS name; '*' stands for a part of it");
+  verb.option("--certificate-oidc-issuer", options->certificate_issuer, "URL",
+              "keyless: who issued the token, exactly");
+  verb.option("--trusted-root", options->trusted_root, "NAME",
+              "keyless: trusted root of the service ('assay trust change --put-trusted-root')");
+  verb.option("--certificate-root", options->certificate_roots, "FILE",
+              "X.509: certificate of your CA in PEM; may be given again");
   verb.choice("--purpose", options->purpose,
               {"publisher", "signer", "author", "approver", "operator", "worker", "service"},
               "what a signature of the key means");
@@ -204,6 +269,13 @@ void add_describe(const Command& group, Context& context) {
       "assay key describe eval.pem.pub --purpose signer --identity eval@acme.example \\\n"
       "      --role evaluate:lifecycle:acme --not-after 2027-12-31",
       "describe a signer of evaluations of acme/...");
+  verb.example(
+      "assay key describe --purpose publisher --identity acme-release --namespace acme \\\n"
+      "      --certificate-oidc-issuer https://token.actions.githubusercontent.com \\\n"
+      "      --certificate-identity "
+      "https://github.com/acme/models/.github/workflows/release.yml@refs/heads/main \\\n"
+      "      --trusted-root sigstore --not-after 365d",
+      "describe a workflow that signs without a key");
   verb.action([options, &context] { return describe(context, *options); });
 }
 
@@ -212,8 +284,11 @@ void add_describe(const Command& group, Context& context) {
 void add_revoke(const Command& group, Context& context) {
   auto flags = std::make_shared<TrustChangeFlags>();
   auto id = std::make_shared<std::string>();
+  auto since = std::make_shared<std::string>();
   const Command verb = group.add("revoke", "Write a change of trust that revokes a key");
   verb.argument("KEY_ID", *id, "id of the key, as 'assay trust show' prints it");
+  verb.option("--since", *since, "TIME",
+              "signatures that the service logged before this time count on (default: none count)");
   add_trust_change_options(verb, *flags);
   verb.required();
   verb.note("Two operators sign the change, then it is pushed. A revocation is never taken back.");
@@ -221,8 +296,9 @@ void add_revoke(const Command& group, Context& context) {
       "assay key revoke sha256:9f86... --reason 'laptop stolen' --sequence auto --out revoke.json",
       "then: assay sign revoke.json --key op1.pem --out revoke.signed.json, the second operator,\n"
       "  # and assay trust push revoke.signed.json");
-  verb.action([flags, id, &context] {
+  verb.action([flags, id, since, &context] {
     flags->revoke = {*id};
+    flags->revoke_since = *since;
     return write_trust_change(context, *flags);
   });
 }

@@ -51,9 +51,13 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
     operations.emplace_back(
         WithdrawStatement{{std::move(id), flags.withdraw_reason, flags.reason, {}}});
   }
+  std::optional<Timestamp> since;
+  if (!flags.revoke_since.empty()) {
+    ASSAY_ASSIGN(since, parse_rfc3339(flags.revoke_since));
+  }
   for (const std::string& text : flags.revoke) {
     ASSAY_ASSIGN(KeyId id, KeyId::parse(text));
-    operations.emplace_back(RevokeKey{std::move(id), flags.reason});
+    operations.emplace_back(RevokeKey{std::move(id), flags.reason, since});
   }
   for (const std::string& path : flags.put_principals) {
     ASSAY_ASSIGN(Principal principal, read_principal(path));
@@ -77,10 +81,15 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
     ASSAY_ASSIGN(Registration registration, read_registration_file(path));
     operations.emplace_back(PutRegistration{std::move(registration)});
   }
+  for (const std::string& text : flags.trusted_roots) {
+    ASSAY_ASSIGN(PutTrustedRoot root, read_trusted_root(text));
+    operations.emplace_back(std::move(root));
+  }
   if (operations.empty()) {
     return fail(ErrorCode::kUsage,
                 "Say what changes: --add-key, --revoke, --put-principal, --remove-principal, "
-                "--appraisal, --revoke-node, --register, --unregister or --withdraw");
+                "--appraisal, --revoke-node, --register, --unregister, --withdraw or "
+                "--put-trusted-root");
   }
   return operations;
 }
@@ -139,6 +148,12 @@ void add_change(const Command& group, Context& context) {
   verb.option("--add-key", flags->add_keys, "FILE",
               "key to trust, from 'assay key describe'; may be given again");
   verb.option("--revoke", flags->revoke, "KEY_ID", "key to revoke; may be given again");
+  verb.option("--revoke-since", flags->revoke_since, "TIME",
+              "signatures of these keys that the service logged before this time count on (default: "
+              "none count)");
+  verb.option("--put-trusted-root", flags->trusted_roots, "NAME=FILE",
+              "trusted_root.json of a sigstore instance, to add or replace under this name; may be "
+              "given again");
   verb.option("--put-principal", flags->put_principals, "FILE",
               "caller to add or replace, from 'assay token new'; may be given again");
   verb.option("--remove-principal", flags->remove_principals, "NAME",
@@ -182,6 +197,7 @@ void add_change(const Command& group, Context& context) {
 
 struct BootstrapOptions {
   std::vector<std::string> keys;
+  std::vector<std::string> trusted_roots;
   std::vector<std::string> principals;
   std::vector<std::string> appraisals;
   std::vector<std::string> registrations;
@@ -205,6 +221,10 @@ Result<Exit> bootstrap(const Context& context, const BootstrapOptions& options) 
   for (const std::string& path : options.registrations) {
     ASSAY_ASSIGN(Registration registration, read_registration_file(path));
     document.registrations.push_back(std::move(registration));
+  }
+  for (const std::string& named : options.trusted_roots) {
+    ASSAY_ASSIGN(PutTrustedRoot root, read_trusted_root(named));
+    document.trusted_roots.push_back(std::move(root));
   }
   const std::string text = to_json(document).dump(2) + "\n";
   ASSAY_TRY(parse_bootstrap(as_bytes(text)));
@@ -233,6 +253,8 @@ void add_bootstrap(const Command& group, Context& context) {
   verb.option("--register", options->registrations, "FILE",
               "registration: which nodes a principal may enrol, and on which platforms (default: "
               "none can enrol); may be given again");
+  verb.option("--put-trusted-root", options->trusted_roots, "NAME=FILE",
+              "trusted_root.json of a sigstore instance, under this name; may be given again");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   verb.example(
       "assay trust bootstrap --key op1.key.json --key op2.key.json --principal admin.json \\\n"
@@ -292,6 +314,29 @@ Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
               text_at(key, "not_after"), key.contains("revoked") ? "revoked" : "", roles_of(key)});
   }
   print_text(keys.text());
+  Table identities({"KEY", "CERTIFICATE OF", "ISSUED BY"});
+  for (const Json& key : list_at(trust, "keys")) {
+    const auto certificate = key.find("certificate");
+    if (certificate != key.end()) {
+      const auto subject = certificate->find("subject");
+      identities.row({text_at(key, "id"),
+                      subject == certificate->end() ? "" : text_at(*subject, "pattern"),
+                      certificate->contains("roots")
+                          ? counted(list_at(*certificate, "roots").size(), "CA certificate")
+                          : text_at(*certificate, "issuer") + " (trusted root " +
+                                text_at(*certificate, "trusted_root") + ")"});
+    }
+  }
+  if (!identities.empty()) {
+    print_text("\n" + identities.text());
+  }
+  Table roots({"TRUSTED ROOT", "SINCE TRUST EPOCH"});
+  for (const Json& root : list_at(trust, "trusted_roots")) {
+    roots.row({text_at(root, "name"), std::to_string(number_at(root, "version"))});
+  }
+  if (!roots.empty()) {
+    print_text("\n" + roots.text());
+  }
   Table principals({"PRINCIPAL", "ROLES", "VALID UNTIL"});
   for (const Json& principal : list_at(trust, "principals")) {
     principals.row({text_at(principal, "name"), joined_at(principal, "roles"),

@@ -14,6 +14,8 @@ namespace assay::cli {
 struct TrustChangeFlags {
   std::vector<std::string> add_keys;        // files
   std::vector<std::string> revoke;          // key ids
+  std::string revoke_since;                 // of these; empty: none of their signatures counts
+  std::vector<std::string> trusted_roots;   // NAME=FILE
   std::vector<std::string> put_principals;  // files
   std::vector<std::string> remove_principals;
   std::vector<std::string> appraisals;            // files

@@ -38,6 +38,11 @@ JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
   return judged;
 }
 
+JudgedSigner with(JudgedSigner judged, const CertificateUse* certificate) {
+  judged.certificate = certificate;
+  return judged;
+}
+
 JudgedSigner unless_withdrawn(JudgedSigner judged, const StatementFact& statement) {
   if (took_back(statement, judged.identity)) {
     judged.state = SignerState::kRejected;
@@ -64,7 +69,8 @@ JudgedStatement judge(const StatementFact& fact, const SigningContext& context, 
   signers.reserve(fact.signers.size());
   for (const SignerFact& signer : fact.signers) {
     const JudgedSigner one = at_time(judge(signer, context, names, now), signer.signed_at, now);
-    signers.push_back(unless_withdrawn(one, fact));
+    const CertificateUse* certificate = signer.certificate ? &*signer.certificate : nullptr;
+    signers.push_back(with(unless_withdrawn(one, fact), certificate));
   }
   judged.signers.push_back(std::move(signers));
   return {&fact, judged.signers.back()};
@@ -162,7 +168,8 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
         one = judge(index.alike[signature.alike], asked, now);
       }
       judged.statement_signers.push_back(
-          unless_withdrawn(at_time(*one, signature.signed_at, now), *index.in_order[i]));
+          with(unless_withdrawn(at_time(*one, signature.signed_at, now), *index.in_order[i]),
+               signature.certificate));
     }
     judged.statements.push_back(
         {index.in_order[i],
@@ -242,6 +249,10 @@ void Tally::add(const JudgedStatement& statement) {
       excluded_.insert(signer.identity);
     } else if (counts(signer) && !perhaps_.contains(signer.identity)) {
       counted_.insert(signer.identity);
+      if (signer.certificate != nullptr) {
+        const CertificateUse& use = *signer.certificate;
+        certificates_.emplace(signer.identity, use.issuer, use.subject, use.at);
+      }
     } else {
       undecided_.insert(signer.identity);
     }
@@ -280,6 +291,12 @@ Json Tally::actual() const {
   Json json = {{"identities", texts(counted_)}, {"rejected", Json::array()}};
   for (const auto& [identity, code] : rejected_) {
     json["rejected"].push_back({{"identity", identity}, {"code", code}});
+  }
+  for (const auto& [identity, issuer, subject, at] : certificates_) {
+    json["certificates"].push_back({{"identity", identity},
+                                    {"issuer", issuer},
+                                    {"subject", subject},
+                                    {"at", to_rfc3339(at)}});
   }
   if (!unlisted_.empty()) {
     json["unlisted"] = texts(unlisted_);

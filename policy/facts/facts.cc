@@ -40,7 +40,8 @@ constexpr auto kInverse = json::by(
 auto of_key() {
   using T = TrustedKey;
   return std::tuple(json::always("key", &T::id),
-                    json::always("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
+                    json::if_set("algorithm", &T::algorithm, json::named(signature_algorithm_from)),
+                    json::if_set("identity_by", &T::certificate),
                     json::always("purpose", &T::purpose, json::named(key_purpose_from)),
                     json::always("identity", &T::identity),
                     json::always("roles", &T::roles, kByRole),
@@ -63,7 +64,8 @@ StatementFact no_statement() { return {json::unread<StatementId>(), {}, {}, null
 
 static auto members_of(json::As<SignerFact>) {
   return std::tuple(json::among(&SignerFact::key, of_key()),
-                    json::always("signed_at", &SignerFact::signed_at));
+                    json::always("signed_at", &SignerFact::signed_at),
+                    json::if_set("certificate", &SignerFact::certificate));
 }
 static SignerFact start(json::As<SignerFact>) {
   return {{json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}}, {}};

@@ -9,11 +9,14 @@
 namespace assay::policy {
 namespace {
 
-// Where a signature lies in the validity of its key. Beside whether it lies in the future that is
-// all that check_grant reads of its time.
-enum class Place : std::uint8_t { kBefore, kIn, kAfter };
+// Where a signature lies in the validity of its key, and whether a revocation covers it. Beside
+// whether it lies in the future that is all that check_grant reads of its time.
+enum class Place : std::uint8_t { kBefore, kIn, kAfter, kRevoked };
 
 Place place_of(const SignerFact& signer) {
+  if (is_revoked(signer.key, signer.signed_at)) {
+    return Place::kRevoked;
+  }
   if (signer.signed_at < signer.key.not_before) {
     return Place::kBefore;
   }
@@ -26,7 +29,8 @@ class Signatures {
 
   void add(const StatementFact& statement) {
     for (const SignerFact& signer : statement.signers) {
-      index_.signatures.push_back({find(statement, signer), signer.signed_at});
+      index_.signatures.push_back({find(statement, signer), signer.signed_at,
+                                   signer.certificate ? &*signer.certificate : nullptr});
     }
     index_.ends.push_back(index_.signatures.size());
   }

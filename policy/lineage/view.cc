@@ -17,7 +17,7 @@ namespace {
 
 // Whether somebody stands behind the signature: it was not withdrawn, its key not revoked.
 bool stands(const StatementFact& fact, const SignerFact& signer) {
-  return !signer.key.revoked && !took_back(fact, signer.key.identity);
+  return !is_revoked(signer.key, signer.signed_at) && !took_back(fact, signer.key.identity);
 }
 
 bool stands(const LineageStatement& statement) {

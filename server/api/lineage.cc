@@ -43,7 +43,7 @@ Json statement_json(const policy::LineageStatement& statement) {
   for (const policy::SignerFact& signer : fact.signers) {
     json["signers"].push_back({{"key_id", signer.key.id.text()},
                                {"identity", signer.key.identity},
-                               {"revoked", signer.key.revoked.has_value()}});
+                               {"revoked", is_revoked(signer.key, signer.signed_at)}});
   }
   if (!fact.stage.empty()) {
     json["stage"] = fact.stage;

@@ -69,6 +69,7 @@ struct Route {
 
 inline constexpr std::string_view kJson = "application/json";
 inline constexpr std::string_view kDsse = "application/vnd.dsse.envelope.v1+json";
+inline constexpr std::string_view kBundle = "application/vnd.dev.sigstore.bundle.v0.3+json";
 inline constexpr std::string_view kText = "text/plain; charset=utf-8";
 inline constexpr std::string_view kPlainText = "text/plain";
 inline constexpr std::string_view kBinary = "application/octet-stream";

@@ -64,6 +64,14 @@ Route post_envelope(std::string path, Access access, Handler handler,
           handler};
 }
 
+// A POST of a signed statement, which may come as a sigstore bundle.
+Route post_statement(std::string path, Access access, Handler handler,
+                     std::size_t body_limit = kDocumentBytes) {
+  Route route = post_envelope(std::move(path), std::move(access), handler, body_limit);
+  route.consumes.push_back(kBundle);
+  return route;
+}
+
 Route post_json(Listener listener, std::string path, Access access, Handler handler,
                 std::size_t body_limit, Names parameters = {}) {
   return {{Method::kPost, listener, std::move(path)},
@@ -87,16 +95,16 @@ Route post_empty(std::string path, Access access, Handler handler, Names paramet
 }
 
 void add_documents(std::vector<Route>& table) {
-  const Names types = {kJson, kDsse};
+  const Names types = {kJson, kDsse, kBundle};
   // Workers hash what a manifest lists.
   const Access manifest_readers =
       roles({kReader, kSubmitter, kPolicyAuthor, kPolicyApprover, kDecider, kAuditor, kWorker});
   table.push_back(
-      post_envelope("/v1/manifests", roles({kSubmitter}), post_manifest, kManifestBytes));
+      post_statement("/v1/manifests", roles({kSubmitter}), post_manifest, kManifestBytes));
   table.push_back(get("/v1/manifests", manifest_readers, list_manifests,
                       {"artifact", "name", "signer", "since", "until", "limit", "cursor"}));
   table.push_back(get("/v1/manifests/{id}", manifest_readers, get_manifest, {}, types));
-  table.push_back(post_envelope("/v1/attestations", roles({kSubmitter}), post_attestation));
+  table.push_back(post_statement("/v1/attestations", roles({kSubmitter}), post_attestation));
   table.push_back(get("/v1/attestations", readers(), list_attestations,
                       {"subject", "predicate_type", "stage", "name", "signer", "since", "until",
                        "limit", "cursor"}));

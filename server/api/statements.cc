@@ -53,7 +53,7 @@ Result<Response> list(Api& api, const Call& call, storage::StatementKind kind) {
 Result<Response> get(Api& api, const Call& call, storage::StatementKind kind) {
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const storage::StatementRow row, find_statement(*snapshot, call, kind));
-  if (call.media_type == kDsse) {
+  if (call.media_type != kJson) {
     return envelope_response(*snapshot, call, row.envelopes.back());
   }
   ASSAY_ASSIGN(const Json view, statement_view(*snapshot, row));
@@ -88,7 +88,7 @@ Result<Response> envelope_response(storage::Snapshot& snapshot, const Call& call
                                    const DocumentId& id) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(id));
   Response response;
-  response.content_type = kDsse;
+  response.content_type = document.media_type;
   response.body = std::string(as_text(document.bytes));
   return with_etag(call, std::move(response), kRevalidate);
 }

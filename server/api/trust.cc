@@ -37,6 +37,12 @@ Result<Response> get_trust(Api& api, const Call& call) {
   for (const TrustedKey& key : keys) {
     body["keys"].push_back(to_json(key));
   }
+  ASSAY_ASSIGN(const auto roots, snapshot->trusted_roots());
+  for (const storage::TrustedRootRow& row : roots) {
+    body["trusted_roots"].push_back({{"name", row.root.name},
+                                     {"version", row.version},
+                                     {"document", row.root.document}});
+  }
   if (may_see_principals(call.principal)) {
     ASSAY_ASSIGN(const auto principals, snapshot->principals());
     body["principals"] = Json::array();

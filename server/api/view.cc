@@ -27,7 +27,10 @@ Result<Json> signers_view(storage::Snapshot& snapshot,
                         {"identity", key.identity},
                         {"signed_at", to_rfc3339(signer.signed_at)},
                         {"log_index", signer.log_index}});
-    if (key.revoked) {
+    if (signer.certificate) {
+      list.back()["certificate"] = to_json(*signer.certificate);
+    }
+    if (is_revoked(key, signer.signed_at)) {
       list.back()["revoked_at"] = to_rfc3339(key.revoked->at);
     }
   }

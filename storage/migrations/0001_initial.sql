@@ -135,6 +135,7 @@ CREATE TABLE statement_signers (
   key BLOB NOT NULL,
   signed_at INTEGER NOT NULL,
   record INTEGER NOT NULL,  -- index of the log record that names this signature
+  certificate TEXT NOT NULL,  -- JSON of CertificateUse; empty: signed by a known key
   PRIMARY KEY (log_index, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX statement_signers_by_key ON statement_signers (key, log_index);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/core/json_values.h"
+#include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/sealed_lists.h"
 #include "storage/sqlite/seals.h"
@@ -56,6 +58,19 @@ Result<std::vector<DocumentId>> load_envelopes(Connection& connection, LeafIndex
   }
 }
 
+Result<std::optional<CertificateUse>> certificate_from(const Query& query, int column) {
+  if (query.text(column).empty()) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const Json json, json_column(query, column));
+  ASSAY_ASSIGN(CertificateUse use, json::get<CertificateUse>(json));
+  return std::optional(std::move(use));
+}
+
+Result<std::string> certificate_text(const std::optional<CertificateUse>& use) {
+  return use ? canonical_json(to_json(*use)) : Result<std::string>(std::string());
+}
+
 Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex index,
                                             SealedRow& sealed) {
   std::vector<SignerRow> signers;
@@ -68,7 +83,8 @@ Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex in
     }
     sealed.add(query);
     ASSAY_ASSIGN(Digest key, query.digest(0));
-    signers.push_back({KeyId(std::move(key)), query.time(1), query.count(2)});
+    ASSAY_ASSIGN(auto certificate, certificate_from(query, 3));
+    signers.push_back({KeyId(std::move(key)), query.time(1), query.count(2), std::move(certificate)});
   }
 }
 
@@ -98,12 +114,14 @@ Status insert_signers(Connection& connection, LeafIndex index,
   for (const SignerRow& signer : signers) {
     const std::size_t ordinal = seen.size();
     if (seen.insert(signer.key).second) {
+      ASSAY_ASSIGN(const std::string certificate, certificate_text(signer.certificate));
       ASSAY_TRY(connection.query(Sql::kStatementSignerInsert)
                     .bind(index)
                     .bind(ordinal)
                     .bind(signer.key)
                     .bind(signer.signed_at)
                     .bind(signer.log_index)
+                    .bind(certificate)
                     .run());
     }
   }

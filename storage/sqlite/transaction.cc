@@ -69,16 +69,22 @@ Status SqliteTransaction::put_statement(const StatementRow& row) {
 }
 
 Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& envelope,
-                                       const std::vector<KeyId>& signers, LeafIndex record) {
+                                       const std::vector<AddedSignature>& signers,
+                                       LeafIndex record) {
   std::vector<SignerRow> rows;
   rows.reserve(signers.size());
-  for (const KeyId& key : signers) {
-    rows.push_back({key, now_, record});
+  for (const AddedSignature& signer : signers) {
+    rows.push_back({signer.key, now_, record, signer.certificate});
   }
   if (record >= tail_.frontier.size()) {
     return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
   return sqlite::add_envelope(connection(), governance(), id, envelope, rows);
+}
+
+Status SqliteTransaction::put_trusted_root(const TrustedRootRow& root) {
+  change().put_trusted_root(root);
+  return {};
 }
 
 Status SqliteTransaction::put_key(const TrustedKey& key) { return change().put_key(key); }

@@ -33,10 +33,11 @@ class SqliteTransaction final : public Reading<Transaction> {
   Result<LeafIndex> append(LogRecord record) override;
   Status put_statement(const StatementRow& row) override;
   Status add_envelope(const StatementId& id, const DocumentId& envelope,
-                      const std::vector<KeyId>& signers, LeafIndex record) override;
+                      const std::vector<AddedSignature>& signers, LeafIndex record) override;
   Status put_key(const TrustedKey& key) override;
   Status put_principal(const Principal& principal) override;
   Status remove_principal(const std::string& name) override;
+  Status put_trusted_root(const TrustedRootRow& root) override;
   Status put_withdrawal(const Withdrawn& withdrawn) override;
   Status set_epochs(const Epochs& epochs) override;
   Status activate_policy(const ActivePolicyRow& policy) override;

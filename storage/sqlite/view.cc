@@ -228,6 +228,11 @@ Result<Principal> Reading<Base>::principal_by(const Credential& credential) {
 }
 
 template <typename Base>
+Result<std::vector<TrustedRootRow>> Reading<Base>::trusted_roots() {
+  return governance().trusted_roots();
+}
+
+template <typename Base>
 Result<Epochs> Reading<Base>::epochs() {
   return governance().epochs();
 }

@@ -61,6 +61,7 @@ class Reading : public Base {
   Result<std::vector<TrustedKey>> keys() final;
   Result<std::vector<Principal>> principals() final;
   Result<Principal> principal_by(const Credential& credential) final;
+  Result<std::vector<TrustedRootRow>> trusted_roots() final;
   Result<Epochs> epochs() final;
   Result<std::optional<Withdrawn>> withdrawal(const StatementId& id) final;
   Result<std::vector<Withdrawn>> withdrawals() final;

@@ -71,7 +71,7 @@ template <typename KeyOf>
                              .log_index = row.log_index};
   for (const storage::SignerRow& signer : row.signers) {
     ASSAY_ASSIGN(TrustedKey key, key_of(signer.key));
-    fact.signers.push_back({std::move(key), signer.signed_at});
+    fact.signers.push_back({std::move(key), signer.signed_at, signer.certificate});
   }
   return fact;
 }

@@ -11,16 +11,16 @@ namespace assay::server {
 namespace {
 
 // Keys of `verified` that `known` does not have, each once.
-std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
-                                   const std::vector<storage::SignerRow>& known) {
+std::vector<storage::AddedSignature> further_signers(
+    const VerifiedEnvelope& verified, const std::vector<storage::SignerRow>& known) {
   std::set<KeyId> seen;
   for (const storage::SignerRow& signer : known) {
     seen.insert(signer.key);
   }
-  std::vector<KeyId> further;
+  std::vector<storage::AddedSignature> further;
   for (const auto& signature : verified.signatures) {
     if (seen.insert(signature.key.id).second) {
-      further.push_back(signature.key.id);
+      further.emplace_back(signature.key.id, signature.certificate);
     }
   }
   return further;
@@ -28,7 +28,8 @@ std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
 
 Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStatement& statement,
                                 Json detail, const DocumentId& document,
-                                const std::vector<KeyId>& signers, const Principal& actor) {
+                                const std::vector<storage::AddedSignature>& signers,
+                                const Principal& actor) {
   LogRecord record{.type = std::string(statement.event_type),
                    .time = transaction.now(),
                    .actor = actor.name,
@@ -41,8 +42,11 @@ Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStat
     }
   }
   Json keys = Json::array();
-  for (const KeyId& key : signers) {
-    keys.push_back(key.text());
+  for (const storage::AddedSignature& signer : signers) {
+    keys.push_back(signer.key.text());
+    if (signer.certificate) {
+      record.detail[kCertificates][signer.key.text()] = to_json(*signer.certificate);
+    }
   }
   record.detail["signers"] = std::move(keys);
   return transaction.append(std::move(record));
@@ -98,28 +102,33 @@ Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& v
   return {};
 }
 
+std::string_view media_type(const VerifiedEnvelope& verified) {
+  return verified.envelope.bundle.empty() ? kEnvelopeMediaType : kBundleMediaType;
+}
+
 Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verified, ByteView bytes,
               const NewStatement& statement, const Principal& actor) {
   storage::StatementRow row = statement.row;
-  const std::vector<KeyId> signers = further_signers(verified, {});
+  const std::vector<storage::AddedSignature> signers = further_signers(verified, {});
   Json detail = statement.detail;
   if (statement.when_new) {
     ASSAY_TRY(statement.when_new(transaction, detail));
   }
-  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(media_type(verified), bytes));
   row.envelopes = {document};
   row.accepted_at = transaction.now();
   ASSAY_ASSIGN(row.log_index,
                append_record(transaction, statement, std::move(detail), document, signers, actor));
-  for (const KeyId& key : signers) {
-    row.signers.push_back({key, transaction.now(), row.log_index});
+  for (const storage::AddedSignature& signer : signers) {
+    row.signers.push_back({signer.key, transaction.now(), row.log_index, signer.certificate});
   }
   return transaction.put_statement(row);
 }
 
-Status extend(storage::Transaction& transaction, const std::vector<KeyId>& further, ByteView bytes,
+Status extend(storage::Transaction& transaction, const VerifiedEnvelope& verified,
+              const std::vector<storage::AddedSignature>& further, ByteView bytes,
               const NewStatement& statement, const Principal& actor) {
-  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(media_type(verified), bytes));
   ASSAY_ASSIGN(const LeafIndex record,
                append_record(transaction, statement, statement.detail, document, further, actor));
   return transaction.add_envelope(statement.row.id, document, further, record);
@@ -213,7 +222,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
     }
     ASSAY_TRY(require_room(transaction, verified, known->signers, *known));
     created = true;
-    return extend(transaction, further, bytes, statement, actor);
+    return extend(transaction, verified, further, bytes, statement, actor);
   };
   ASSAY_TRY(write_change(services, work));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());

@@ -12,7 +12,12 @@
 namespace assay::server {
 
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
+inline constexpr std::string_view kBundleMediaType =
+    "application/vnd.dev.sigstore.bundle.v0.3+json";
 
+// Member of the detail of a statement's log record: what certificates said of its signatures
+// (CertificateUse), by id of the signer. Absent without such signatures.
+inline constexpr std::string_view kCertificates = "certificates";
 // Member of the detail of a statement's log record: when the challenge in its member "freshness"
 // was issued (RFC 3339).
 inline constexpr std::string_view kChallengeIssuedAt = "challenge_issued_at";

@@ -112,8 +112,12 @@ SharedPart part_of(std::string bytes) {
 void part_signers(Json& statement, Json& keys) {
   for (Json& signer : statement["signers"]) {
     Json short_form = {{"key", signer["key"]}, {"signed_at", signer["signed_at"]}};
+    if (const auto certificate = signer.find("certificate"); certificate != signer.end()) {
+      short_form["certificate"] = *certificate;
+    }
     const std::string id = signer["key"].get<std::string>();
     signer.erase("signed_at");
+    signer.erase("certificate");
     keys[id] = std::move(signer);
     signer = std::move(short_form);
   }
@@ -135,6 +139,9 @@ Status join_signers(Json& statement, const Json& keys) {
     }
     Json whole = *key;
     whole["signed_at"] = signer["signed_at"];
+    if (const auto certificate = signer.find("certificate"); certificate != signer.end()) {
+      whole["certificate"] = *certificate;
+    }
     signer = std::move(whole);
   }
   return {};

@@ -12,6 +12,7 @@
 #include "schemas/log_record.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/governance/certificate_identities.h"
 #include "server/service/governance/reference_values.h"
 #include "server/service/governance/withdrawals.h"
 #include "server/service/job_bell.h"
@@ -22,7 +23,10 @@ namespace assay::server {
 namespace {
 
 // The key must be what its record says, in the one encoding that its id is computed from.
-Status check_key(const TrustedKey& key) {
+Status check_key(storage::Snapshot& snapshot, const TrustedKey& key) {
+  if (key.certificate) {
+    return check_certificate_identity(snapshot, *key.certificate);
+  }
   ASSAY_ASSIGN(const auto parsed, attestation::PublicKey::from_der(key.public_key));
   if (parsed.algorithm() != key.algorithm || parsed.id() != key.id) {
     return fail(ErrorCode::kUnsupportedKey, "the key's algorithm or id does not fit its bytes",
@@ -116,7 +120,7 @@ class Applier {
         references_(references) {}
 
   Result<Json> operator()(const AddKey& operation) {
-    ASSAY_TRY(check_key(operation.key));
+    ASSAY_TRY(check_key(transaction_, operation.key));
     if (operation.key.revoked) {
       return fail(ErrorCode::kConflict, "a new key cannot be revoked already");
     }
@@ -140,11 +144,18 @@ class Applier {
     if (key.revoked) {
       return fail(ErrorCode::kConflict, "the key is revoked already", key.id.text());
     }
-    key.revoked = Revocation{transaction_.now(), operation.reason};
+    if (operation.since && *operation.since > transaction_.now()) {
+      return fail(ErrorCode::kConflict, "a revocation takes effect now: since lies in the future",
+                  key.id.text());
+    }
+    key.revoked = Revocation{transaction_.now(), operation.reason, operation.since};
     ASSAY_TRY(transaction_.put_key(key));
     ++epochs_.trust.revocation;
     ASSAY_ASSIGN(const auto ended, remove_references_of(transaction_, key.id));
     Json summary = {{"op", "revoke-key"}, {"key_id", key.id.text()}, {"reason", operation.reason}};
+    if (operation.since) {
+      summary["since"] = to_rfc3339(*operation.since);
+    }
     if (!ended.empty()) {
       summary["reference_values"] = ended;
     }
@@ -229,6 +240,15 @@ class Applier {
     return remove_references(transaction_, operation);
   }
 
+  Result<Json> operator()(const PutTrustedRoot& operation) {
+    ASSAY_TRY(check_trusted_root(operation));
+    ASSAY_TRY(transaction_.put_trusted_root({operation, epochs_.trust.trust}));
+    ASSAY_ASSIGN(const std::string text, canonical_json(operation.document));
+    return Json{{"op", "put-trusted-root"},
+                {"name", operation.name},
+                {"document", sha256(as_bytes(text)).text()}};
+  }
+
   // What follows from all operations together.
   Status settle() {
     return registrations_moved_ ? settle_registrations(transaction_, renewed_) : Status();
@@ -293,8 +313,12 @@ Status apply_bootstrap(const attestation::VerifierRegistry& verifiers,
   if (!keys.empty() || !principals.empty()) {
     return fail(ErrorCode::kConflict, "this service has been initialised already");
   }
+  for (const PutTrustedRoot& root : bootstrap.trusted_roots) {
+    ASSAY_TRY(check_trusted_root(root));
+    ASSAY_TRY(transaction.put_trusted_root({root, 0}));
+  }
   for (const TrustedKey& key : bootstrap.keys) {
-    ASSAY_TRY(check_key(key));
+    ASSAY_TRY(check_key(transaction, key));
     ASSAY_TRY(transaction.put_key(key));
   }
   for (const Principal& principal : bootstrap.principals) {

@@ -21,18 +21,28 @@ void write(std::string& out, const std::vector<std::string>& texts) {
   }
 }
 
+void write(std::string& out, const CertificateUse& use) {
+  auto object = JcsWriter::object(out);
+  append_canonical(object.member("at"), to_rfc3339(use.at));
+  append_canonical(object.member("issuer"), use.issuer);
+  append_canonical(object.member("subject"), use.subject);
+}
+
 void write(std::string& out, const std::vector<policy::SignerFact>& signers) {
-  std::vector<std::pair<std::string, std::string>> short_forms;
+  std::vector<std::pair<std::string, const policy::SignerFact*>> short_forms;
   short_forms.reserve(signers.size());
   for (const policy::SignerFact& signer : signers) {
-    short_forms.emplace_back(signer.key.id.text(), to_rfc3339(signer.signed_at));
+    short_forms.emplace_back(signer.key.id.text(), &signer);
   }
-  std::ranges::sort(short_forms);
+  std::ranges::sort(short_forms, {}, [](const auto& one) -> const std::string& { return one.first; });
   auto list = JcsWriter::list(out);
-  for (const auto& [key, signed_at] : short_forms) {
+  for (const auto& [key, fact] : short_forms) {
     auto signer = JcsWriter::object(list.item());
+    if (fact->certificate) {
+      write(signer.member("certificate"), *fact->certificate);
+    }
     append_canonical(signer.member("key"), key);
-    append_canonical(signer.member("signed_at"), signed_at);
+    append_canonical(signer.member("signed_at"), to_rfc3339(fact->signed_at));
   }
 }
 

@@ -56,7 +56,8 @@ Publishers::Publishers(std::span<const policy::ActivePolicy> policies,
 }
 
 bool Publishers::may_count(const TrustedKey& key, Timestamp now) {
-  return key.purpose == KeyPurpose::kPublisher && !(key.revoked && key.revoked->at <= now);
+  return key.purpose == KeyPurpose::kPublisher &&
+         !(is_revoked(key, Timestamp::min()) && key.revoked->at <= now);
 }
 
 bool Publishers::may_believe(const TrustedKey& key, Timestamp now) const {

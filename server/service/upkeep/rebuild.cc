@@ -2,9 +2,11 @@
 #include "server/service/upkeep/rebuild.h"
 
 #include "attestation/dsse.h"
+#include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
 #include "schemas/enrolment.h"
 #include "server/service/documents/statement_row.h"
+#include "server/service/documents/store_statement.h"
 
 namespace assay::server {
 namespace {
@@ -16,6 +18,16 @@ std::unexpected<Error> unreadable() {
 std::string text_at(const Json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What the record says of a signature by certificate.
+Result<std::optional<CertificateUse>> certificate_of(const LogRecord& record, const KeyId& key) {
+  const auto all = record.detail.find(kCertificates);
+  if (all == record.detail.end() || !all->is_object() || !all->contains(key.text())) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(CertificateUse use, json::get<CertificateUse>(all->at(key.text())));
+  return std::optional(std::move(use));
 }
 
 // What accepting the document wrote of it (statement_row.h).
@@ -69,7 +81,9 @@ Result<storage::StatementRow> rebuild_statement(const storage::DocumentReader& d
   }
   for (const Json& signer : *signers) {
     ASSAY_ASSIGN(KeyId key, KeyId::parse(signer.is_string() ? signer.get<std::string>() : ""));
-    row.signers.push_back({std::move(key), event.record.time, event.index});
+    ASSAY_ASSIGN(auto certificate, certificate_of(event.record, key));
+    row.signers.push_back(
+        {std::move(key), event.record.time, event.index, std::move(certificate)});
   }
   return row;
 }
