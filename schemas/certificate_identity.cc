@@ -50,7 +50,7 @@ bool matches(SubjectKind kind, std::string_view pattern, std::string_view text) 
 }
 
 std::unexpected<Error> too_wide(std::string detail) {
-  return fail(ErrorCode::kSchemaViolation, std::move(detail), "/subject/pattern");
+  return fail(ErrorCode::kSchemaViolation, std::move(detail), "/pattern");
 }
 
 Status check_pattern(const CertificateSubject& subject) {

@@ -67,6 +67,13 @@ static auto members_of(json::As<SignerFact>) {
                     json::always("signed_at", &SignerFact::signed_at),
                     json::if_set("certificate", &SignerFact::certificate));
 }
+// The fact of a key names its algorithm, that of an identity by certificate what it stands for.
+static Status together(const SignerFact& fact) {
+  return fact.key.algorithm.has_value() != fact.key.certificate.has_value() &&
+                 fact.key.certificate.has_value() == fact.certificate.has_value()
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation, "a signer is a key, or an identity by certificate");
+}
 static SignerFact start(json::As<SignerFact>) {
   return {{json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}}, {}};
 }

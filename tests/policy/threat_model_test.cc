@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/threat-model.md cites files and tests that exist.
+// The pages of the threat model cite files and tests that exist.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -19,8 +19,12 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
+std::string read_threat_model() {
+  return read_text("docs/threat-model.md") + "\n" + read_text("docs/threat-model-memory.md");
+}
+
 TEST(ThreatModel, CitedFilesAndTests_Exist) {
-  const std::string page = read_text("docs/threat-model.md");
+  const std::string page = read_threat_model();
   const std::regex citation("`([a-z_0-9/]+\\.(?:cc|h|py))(?::([A-Za-z_0-9]+))?`");
   int cited = 0;
   for (std::sregex_iterator it(page.begin(), page.end(), citation), end; it != end; ++it) {
@@ -36,7 +40,7 @@ TEST(ThreatModel, CitedFilesAndTests_Exist) {
 // Every row of the table names its asset and attackers by a known letter, and has a check and a
 // test.
 TEST(ThreatModel, EveryRow_IsComplete) {
-  const std::string page = read_text("docs/threat-model.md");
+  const std::string page = read_threat_model();
   const std::regex row(
       "\n\\| (A[0-9]) \\| ([A-Z, ]+) \\| ([^|]+) \\| ([^|]+) \\| ([^|]+) \\| ([^|]+) \\|");
   int rows = 0;

@@ -2,9 +2,12 @@
 #include "server/service/documents/store_statement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "attestation/certificate_signers.h"
 #include "server/service/documents/receipt.h"
+#include "server/service/documents/trusted_roots.h"
 #include "server/service/write_change.h"
 
 namespace assay::server {
@@ -166,6 +169,11 @@ Result<VerifiedEnvelope> verify(storage::Snapshot& snapshot, attestation::Envelo
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
   ASSAY_ASSIGN(const auto keys, snapshot.keys());
   ASSAY_ASSIGN(auto signatures, attestation::verify_signatures(envelope, keys));
+  if (!envelope.bundle.empty()) {
+    ASSAY_ASSIGN(const attestation::TrustedRoots roots, trusted_roots(snapshot));
+    ASSAY_ASSIGN(auto more, attestation::verify_certificates(envelope, keys, roots, now));
+    std::ranges::move(more, std::back_inserter(signatures));
+  }
   if (signatures.empty()) {  // before anything of the payload is read
     return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
   }

@@ -241,7 +241,7 @@ class Applier {
   }
 
   Result<Json> operator()(const PutTrustedRoot& operation) {
-    ASSAY_TRY(check_trusted_root(operation));
+    ASSAY_TRY(check_trusted_root(transaction_, operation));
     ASSAY_TRY(transaction_.put_trusted_root({operation, epochs_.trust.trust}));
     ASSAY_ASSIGN(const std::string text, canonical_json(operation.document));
     return Json{{"op", "put-trusted-root"},
@@ -314,7 +314,7 @@ Status apply_bootstrap(const attestation::VerifierRegistry& verifiers,
     return fail(ErrorCode::kConflict, "this service has been initialised already");
   }
   for (const PutTrustedRoot& root : bootstrap.trusted_roots) {
-    ASSAY_TRY(check_trusted_root(root));
+    ASSAY_TRY(check_trusted_root(transaction, root));
     ASSAY_TRY(transaction.put_trusted_root({root, 0}));
   }
   for (const TrustedKey& key : bootstrap.keys) {
