@@ -41,18 +41,6 @@ std::unexpected<Error> malformed(std::string why) {
   return fail(ErrorCode::kMalformedCertificate, std::move(why));
 }
 
-std::optional<Timestamp> to_timestamp(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_check(time) != 1 || ASN1_TIME_to_tm(time, &parts) != 1) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day day{std::chrono::year(parts.tm_year + kYearZeroOfTm),
-                                        std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
-                                        std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
-  return std::chrono::sys_days(day) + std::chrono::hours(parts.tm_hour) +
-         std::chrono::minutes(parts.tm_min) + std::chrono::seconds(parts.tm_sec);
-}
-
 // What an i2d function of OpenSSL writes; empty when it fails.
 template <typename T, typename Encode>
 Bytes encoded(T* object, Encode encode) {
@@ -238,6 +226,18 @@ X509* x509_of(const Certificate& certificate) { return certificate.impl().x509.g
 
 Result<Certificate> certificate_of(const X509* x509) {
   return Certificate::from_der(encoded(x509, i2d_X509));
+}
+
+std::optional<Timestamp> to_timestamp(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_check(time) != 1 || ASN1_TIME_to_tm(time, &parts) != 1) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day day{std::chrono::year(parts.tm_year + kYearZeroOfTm),
+                                        std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1),
+                                        std::chrono::day(static_cast<unsigned>(parts.tm_mday))};
+  return std::chrono::sys_days(day) + std::chrono::hours(parts.tm_hour) +
+         std::chrono::minutes(parts.tm_min) + std::chrono::seconds(parts.tm_sec);
 }
 
 std::string dotted(const ASN1_OBJECT* object) {

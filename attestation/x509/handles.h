@@ -3,6 +3,9 @@
 // and to rooms that verify with OpenSSL (attestation/sigstore): included by their .cc files only.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include <openssl/asn1.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -30,8 +33,11 @@ using BorrowedStack = Handle<STACK_OF(X509), free_stack>;
 // that is otherwise not changed, hence no const.
 [[nodiscard]] X509* x509_of(const Certificate& certificate);
 
-// Makes a certificate of `x509`, whose reference it shares. Errors: as Certificate::from_der().
+// Makes a certificate of `x509`, from its encoding. Errors: as Certificate::from_der().
 [[nodiscard]] Result<Certificate> certificate_of(const X509* x509);
+
+// Returns a time in whole seconds. Nothing when it is not well-formed.
+[[nodiscard]] std::optional<Timestamp> to_timestamp(const ASN1_TIME* time);
 
 // Returns the dotted form of `object`, such as "1.3.6.1.5.5.7.3.3". Empty when it has none.
 [[nodiscard]] std::string dotted(const ASN1_OBJECT* object);

@@ -7,6 +7,7 @@
 
 #include "attestation/crypto/no_memory.h"
 #include "attestation/x509/handles.h"
+#include "schemas/core/printable.h"
 
 namespace assay::attestation::x509 {
 namespace {
@@ -14,9 +15,15 @@ namespace {
 constexpr std::string_view kAnyExtendedKeyUsage = "2.5.29.37.0";
 constexpr int kSecurityLevel = 2;  // 112 bits: RSA from 2048 bits, no SHA-1
 
+// Certificates of Fulcio have no subject.
+std::string title(const Certificate& certificate) {
+  const std::string subject = certificate.subject();
+  return "the certificate " +
+         (subject.empty() ? "with the number " + certificate.serial() : "of " + printable(subject));
+}
+
 std::unexpected<Error> refused(const Certificate& certificate, const std::string& why) {
-  return fail(ErrorCode::kCertificateRefused,
-              "certificate of " + certificate.subject() + ": " + why);
+  return fail(ErrorCode::kCertificateRefused, title(certificate) + ": " + why);
 }
 
 std::unexpected<Error> no_memory() {
@@ -80,6 +87,16 @@ std::unexpected<Error> path_error(const X509_STORE_CTX* context, const Certifica
              : refused(leaf, why);
 }
 
+// The certificate of which OpenSSL has the object: one of those it was given.
+const Certificate* find_given(const X509* x509, std::span<const Certificate> certificates) {
+  for (const Certificate& certificate : certificates) {
+    if (x509_of(certificate) == x509) {
+      return &certificate;
+    }
+  }
+  return nullptr;
+}
+
 // The path that OpenSSL builds and validates.
 Result<std::vector<Certificate>> build(const Certificate& leaf,
                                        std::span<const Certificate> intermediates,
@@ -100,11 +117,18 @@ Result<std::vector<Certificate>> build(const Certificate& leaf,
   if (X509_verify_cert(context.get()) != 1) {
     return path_error(context.get(), leaf);
   }
-  std::vector<Certificate> path;
   const STACK_OF(X509)* chain = X509_STORE_CTX_get0_chain(context.get());
-  for (int i = 0; i < sk_X509_num(chain); ++i) {
-    ASSAY_ASSIGN(Certificate one, certificate_of(sk_X509_value(chain, i)));
-    path.push_back(std::move(one));
+  const auto size = static_cast<std::size_t>(sk_X509_num(chain));
+  std::vector<Certificate> path = {leaf};
+  for (std::size_t i = 1; i < size; ++i) {
+    const X509* x509 = sk_X509_value(chain, static_cast<int>(i));
+    const Certificate* given = find_given(x509, i + 1 == size ? anchors : intermediates);
+    // Where an anchor issues another anchor, the path goes through one.
+    given = given != nullptr ? given : find_given(x509, anchors);
+    if (given == nullptr) {
+      return fail(ErrorCode::kCertificateUntrusted, "the path does not end at an anchor");
+    }
+    path.push_back(*given);
   }
   return path;
 }
@@ -179,14 +203,14 @@ Status check_issuer(const Certificate& issuer, bool is_anchor, const PathOptions
 
 Status check_time(const Certificate& certificate, Timestamp time) {
   if (time < certificate.not_before()) {
-    return fail(ErrorCode::kCertificateNotYetValid,
-                "certificate of " + certificate.subject() + ": valid from " +
-                    to_rfc3339(certificate.not_before()) + ", and the time is " + to_rfc3339(time));
+    return fail(ErrorCode::kCertificateNotYetValid, title(certificate) + ": valid from " +
+                                                        to_rfc3339(certificate.not_before()) +
+                                                        ", and the time is " + to_rfc3339(time));
   }
   if (time > certificate.not_after()) {
-    return fail(ErrorCode::kCertificateExpired,
-                "certificate of " + certificate.subject() + ": valid until " +
-                    to_rfc3339(certificate.not_after()) + ", and the time is " + to_rfc3339(time));
+    return fail(ErrorCode::kCertificateExpired, title(certificate) + ": valid until " +
+                                                    to_rfc3339(certificate.not_after()) +
+                                                    ", and the time is " + to_rfc3339(time));
   }
   return {};
 }
@@ -212,6 +236,13 @@ Status check_path(const std::vector<Certificate>& path, const PathOptions& optio
 }
 
 }  // namespace
+
+Status check_validity(const VerifiedPath& path, Timestamp time) {
+  for (const Certificate& certificate : path.certificates) {
+    ASSAY_TRY(check_time(certificate, time));
+  }
+  return {};
+}
 
 Result<VerifiedPath> verify_path(const Certificate& leaf,
                                  std::span<const Certificate> intermediates,

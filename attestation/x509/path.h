@@ -63,4 +63,8 @@ struct VerifiedPath {
                                                std::span<const Certificate> anchors,
                                                const PathOptions& options);
 
+// Checks that every certificate of a verified path is valid at `time` as well. Errors:
+// certificate-expired, certificate-not-yet-valid.
+[[nodiscard]] Status check_validity(const VerifiedPath& path, Timestamp time);
+
 }  // namespace assay::attestation::x509

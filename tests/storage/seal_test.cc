@@ -52,7 +52,7 @@ TEST_F(SealTest, Statement_EachColumnAndList_IsDataLoss) {
   for (const char* sql :
        {"UPDATE statements SET name = 'acme/c'", "UPDATE statements SET time = 1",
         "UPDATE statement_subjects SET subject = 'x'", "DELETE FROM statement_subjects",
-        "INSERT INTO statement_signers VALUES (0, 0, zeroblob(32), 0, 0)"}) {
+        "INSERT INTO statement_signers VALUES (0, 0, zeroblob(32), 0, 0, '')"}) {
     change(drop + sql);
     EXPECT_EQ(code(view()->statement(*statement_)), ErrorCode::kDataLoss) << sql;
     EXPECT_EQ(code(view()->statements({})), ErrorCode::kDataLoss) << sql;
