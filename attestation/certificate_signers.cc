@@ -86,9 +86,8 @@ class Signed {
       ASSAY_ASSIGN(x509::Certificate anchor, x509::Certificate::from_der(der));
       anchors.push_back(std::move(anchor));
     }
-    const auto path =
-        x509::verify_path(certificates_.front(), std::span(certificates_).subspan(1), anchors,
-                          {.time = now_, .purpose = x509::kAnyPurpose});
+    const auto path = x509::verify_path(certificates_.front(), std::span(certificates_).subspan(1),
+                                        anchors, {.time = now_, .purpose = x509::kAnyPurpose});
     if (!path) {
       return path.error().code == ErrorCode::kCertificateUntrusted
                  ? Result<std::optional<CertificateUse>>(std::nullopt)

@@ -120,9 +120,8 @@ class KeyRing {
   }
 
   [[nodiscard]] bool knows(const std::string& hint) const {
-    return std::any_of(keys_.begin(), keys_.end(), [&](const TrustedKey& key) {
-      return key.algorithm && names(hint, key.id);
-    });
+    return std::any_of(keys_.begin(), keys_.end(),
+                       [&](const TrustedKey& key) { return key.algorithm && names(hint, key.id); });
   }
 
  private:

@@ -63,9 +63,8 @@ Status check_pattern(const CertificateSubject& subject) {
   const std::size_t at = pattern.rfind('@');
   switch (subject.kind) {
     case SubjectKind::kEmail:
-      return at != std::string::npos && last < at
-                 ? Status()
-                 : too_wide("the domain of an address has no '*'");
+      return at != std::string::npos && last < at ? Status()
+                                                  : too_wide("the domain of an address has no '*'");
     case SubjectKind::kUri: {
       const std::size_t host = pattern.find("://");
       const std::size_t path =

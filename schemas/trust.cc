@@ -113,8 +113,8 @@ bool is_revoked(const TrustedKey& key, Timestamp signed_at) {
 }
 
 Result<KeyId> certificate_id(const CertificateIdentity& identity, KeyPurpose purpose) {
-  ASSAY_ASSIGN(const std::string text, canonical_json({{"certificate", to_json(identity)},
-                                                       {"purpose", name(purpose)}}));
+  ASSAY_ASSIGN(const std::string text,
+               canonical_json({{"certificate", to_json(identity)}, {"purpose", name(purpose)}}));
   return KeyId(sha256(as_bytes(text)));
 }
 

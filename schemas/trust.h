@@ -43,7 +43,8 @@ struct Revocation {
   bool operator==(const Revocation&) const = default;
 };
 
-// A key, or an identity by certificate (`certificate` is set). Both have purpose, roles and validity.
+// A key, or an identity by certificate (`certificate` is set). Both have purpose, roles and
+// validity.
 struct TrustedKey {
   KeyId id;                                     // SHA-256 of public_key, or certificate_id()
   std::optional<SignatureAlgorithm> algorithm;  // absent for an identity by certificate
@@ -165,10 +166,10 @@ struct PutTrustedRoot {
 struct WithdrawStatement {
   Withdrawal withdrawal;
 };
-using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
-                                    RevokeNode, PutRegistration, RemoveRegistration,
-                                    WithdrawStatement, PutReferenceValues, RemoveReferenceValues,
-                                    PutTrustedRoot>;
+using TrustOperation =
+    std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal, RevokeNode,
+                 PutRegistration, RemoveRegistration, WithdrawStatement, PutReferenceValues,
+                 RemoveReferenceValues, PutTrustedRoot>;
 
 // A change that is applied as a whole or not at all. `sequence` is the resulting trust epoch
 // (current + 1), so that a signed change cannot be replayed.

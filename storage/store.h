@@ -48,7 +48,7 @@ enum class StatementKind : std::uint8_t { kManifest = 1, kAttestation = 2, kPoli
 struct SignerRow {
   KeyId key;
   Timestamp signed_at;
-  LeafIndex log_index;  // of the record that names this signature
+  LeafIndex log_index;                          // of the record that names this signature
   std::optional<CertificateUse> certificate{};  // of a signature by certificate
   bool operator==(const SignerRow&) const = default;
 };

@@ -137,8 +137,7 @@ Result<PutTrustedRoot> read_trusted_root(const std::string& text) {
 
 Result<std::vector<Bytes>> read_certificates(const std::string& path) {
   ASSAY_ASSIGN(const Bytes file, client::read_file(path, attestation::x509::kMaxCertificateFile));
-  ASSAY_ASSIGN(const auto certificates,
-               in_file(attestation::x509::parse_certificates(file), path));
+  ASSAY_ASSIGN(const auto certificates, in_file(attestation::x509::parse_certificates(file), path));
   std::vector<Bytes> ders;
   for (const auto& certificate : certificates) {
     ders.push_back(certificate.der());

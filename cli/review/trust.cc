@@ -159,8 +159,7 @@ void review_key(const Operation& operation) {
   }
   operation.say("    " + quoted(key.value("id", Json())) + ", " +
                 (by_certificate ? "" : quoted(key.value("algorithm", Json())) + ", ") +
-                "valid from " +
-                quoted(key.value("not_before", Json())) + " until " +
+                "valid from " + quoted(key.value("not_before", Json())) + " until " +
                 quoted(key.value("not_after", Json())));
   for (const Json& role : list_of(key, "roles")) {
     operation.say("    role: " + role_text(role));
@@ -184,8 +183,8 @@ void review_revocation(const Operation& operation) {
   operation.say("revoke the key " + quoted(Json(id)) +
                 " for good: " + quoted(operation.value.value("reason", Json())));
   if (operation.value.contains("since")) {
-    operation.say("    signatures that were logged before " +
-                  quoted(operation.value.at("since")) + " count on");
+    operation.say("    signatures that were logged before " + quoted(operation.value.at("since")) +
+                  " count on");
   }
   const Json* trust = operation.known();
   if (trust == nullptr) {

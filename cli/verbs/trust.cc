@@ -148,9 +148,10 @@ void add_change(const Command& group, Context& context) {
   verb.option("--add-key", flags->add_keys, "FILE",
               "key to trust, from 'assay key describe'; may be given again");
   verb.option("--revoke", flags->revoke, "KEY_ID", "key to revoke; may be given again");
-  verb.option("--revoke-since", flags->revoke_since, "TIME",
-              "signatures of these keys that the service logged before this time count on (default: "
-              "none count)");
+  verb.option(
+      "--revoke-since", flags->revoke_since, "TIME",
+      "signatures of these keys that the service logged before this time count on (default: "
+      "none count)");
   verb.option("--put-trusted-root", flags->trusted_roots, "NAME=FILE",
               "trusted_root.json of a sigstore instance, to add or replace under this name; may be "
               "given again");

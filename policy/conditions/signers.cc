@@ -293,10 +293,8 @@ Json Tally::actual() const {
     json["rejected"].push_back({{"identity", identity}, {"code", code}});
   }
   for (const auto& [identity, issuer, subject, at] : certificates_) {
-    json["certificates"].push_back({{"identity", identity},
-                                    {"issuer", issuer},
-                                    {"subject", subject},
-                                    {"at", to_rfc3339(at)}});
+    json["certificates"].push_back(
+        {{"identity", identity}, {"issuer", issuer}, {"subject", subject}, {"at", to_rfc3339(at)}});
   }
   if (!unlisted_.empty()) {
     json["unlisted"] = texts(unlisted_);

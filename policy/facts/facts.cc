@@ -72,7 +72,8 @@ static Status together(const SignerFact& fact) {
   return fact.key.algorithm.has_value() != fact.key.certificate.has_value() &&
                  fact.key.certificate.has_value() == fact.certificate.has_value()
              ? Status()
-             : fail(ErrorCode::kSchemaViolation, "a signer is a key, or an identity by certificate");
+             : fail(ErrorCode::kSchemaViolation,
+                    "a signer is a key, or an identity by certificate");
 }
 static SignerFact start(json::As<SignerFact>) {
   return {{json::unread<KeyId>(), {}, {}, {}, {}, {}, {}, {}, {}}, {}};

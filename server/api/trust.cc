@@ -39,9 +39,8 @@ Result<Response> get_trust(Api& api, const Call& call) {
   }
   ASSAY_ASSIGN(const auto roots, snapshot->trusted_roots());
   for (const storage::TrustedRootRow& row : roots) {
-    body["trusted_roots"].push_back({{"name", row.root.name},
-                                     {"version", row.version},
-                                     {"document", row.root.document}});
+    body["trusted_roots"].push_back(
+        {{"name", row.root.name}, {"version", row.version}, {"document", row.root.document}});
   }
   if (may_see_principals(call.principal)) {
     ASSAY_ASSIGN(const auto principals, snapshot->principals());

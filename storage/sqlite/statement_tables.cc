@@ -84,7 +84,8 @@ Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex in
     sealed.add(query);
     ASSAY_ASSIGN(Digest key, query.digest(0));
     ASSAY_ASSIGN(auto certificate, certificate_from(query, 3));
-    signers.push_back({KeyId(std::move(key)), query.time(1), query.count(2), std::move(certificate)});
+    signers.push_back(
+        {KeyId(std::move(key)), query.time(1), query.count(2), std::move(certificate)});
   }
 }
 

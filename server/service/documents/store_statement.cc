@@ -14,8 +14,8 @@ namespace assay::server {
 namespace {
 
 // Keys of `verified` that `known` does not have, each once.
-std::vector<storage::AddedSignature> further_signers(
-    const VerifiedEnvelope& verified, const std::vector<storage::SignerRow>& known) {
+std::vector<storage::AddedSignature> further_signers(const VerifiedEnvelope& verified,
+                                                     const std::vector<storage::SignerRow>& known) {
   std::set<KeyId> seen;
   for (const storage::SignerRow& signer : known) {
     seen.insert(signer.key);

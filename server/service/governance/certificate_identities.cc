@@ -11,10 +11,10 @@ namespace {
 
 Status check_ca(const Bytes& der) {
   ASSAY_ASSIGN(const auto certificate, attestation::x509::Certificate::from_der(der));
-  return certificate.is_ca() ? Status()
-                             : fail(ErrorCode::kCertificateRefused,
-                                    "a root of an identity by certificate is no CA",
-                                    certificate.subject());
+  return certificate.is_ca()
+             ? Status()
+             : fail(ErrorCode::kCertificateRefused, "a root of an identity by certificate is no CA",
+                    certificate.subject());
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ void write(std::string& out, const std::vector<policy::SignerFact>& signers) {
   for (const policy::SignerFact& signer : signers) {
     short_forms.emplace_back(signer.key.id.text(), &signer);
   }
-  std::ranges::sort(short_forms, {}, [](const auto& one) -> const std::string& { return one.first; });
+  std::ranges::sort(short_forms, {},
+                    [](const auto& one) -> const std::string& { return one.first; });
   auto list = JcsWriter::list(out);
   for (const auto& [key, fact] : short_forms) {
     auto signer = JcsWriter::object(list.item());

@@ -82,8 +82,7 @@ Result<storage::StatementRow> rebuild_statement(const storage::DocumentReader& d
   for (const Json& signer : *signers) {
     ASSAY_ASSIGN(KeyId key, KeyId::parse(signer.is_string() ? signer.get<std::string>() : ""));
     ASSAY_ASSIGN(auto certificate, certificate_of(event.record, key));
-    row.signers.push_back(
-        {std::move(key), event.record.time, event.index, std::move(certificate)});
+    row.signers.push_back({std::move(key), event.record.time, event.index, std::move(certificate)});
   }
   return row;
 }
