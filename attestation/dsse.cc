@@ -26,10 +26,6 @@ constexpr std::string_view kBundleMediaTypePrefix = "application/vnd.dev.sigstor
 // Keys are tried on the signatures of one envelope for as long as hashing so many bytes takes.
 // Signatures with a keyid take one try each.
 constexpr std::size_t kMaxTriedBytes = 512U << 20;
-// Bytes of a try, by what its arithmetic takes: at most 4096 tries, and 512 of keys on P-384.
-constexpr std::size_t kTryBytes = 128U << 10;
-constexpr std::size_t kP384TryBytes = 1U << 20;
-constexpr std::size_t kEd25519SignatureSize = 64;
 constexpr std::uint8_t kDerSequence = 0x30;
 
 Result<Bytes> decode_at(const Json& value, std::string where) {
@@ -47,9 +43,9 @@ bool names(const std::string& hint, const KeyId& id) {
 
 // False when the bytes cannot be a signature of this algorithm whatever the message.
 bool has_shape_of(const Bytes& signature, SignatureAlgorithm algorithm) {
-  return algorithm == SignatureAlgorithm::kEd25519
-             ? signature.size() == kEd25519SignatureSize
-             : !signature.empty() && signature.front() == kDerSequence;
+  const AlgorithmRow& row = row_of(algorithm);
+  return signature.size() >= row.min_signature && signature.size() <= row.max_signature &&
+         (row.kind != KeyKind::kEc || signature.front() == kDerSequence);
 }
 
 // What the signatures of an envelope are about, hashed once for each algorithm that signs a hash.
@@ -58,17 +54,11 @@ class SignedMessage {
   explicit SignedMessage(const Envelope& envelope)
       : bytes_(pre_authentication_encoding(envelope.payload_type, envelope.payload)) {}
 
-  // What a try of a key of this algorithm takes, in bytes hashed. An Ed25519 key hashes the whole
-  // message with each signature.
+  // What a try of a key of this algorithm takes, in bytes hashed. Unless digests of its hash exist,
+  // a key hashes the whole message with each signature.
   [[nodiscard]] std::size_t cost(SignatureAlgorithm algorithm) const {
-    switch (algorithm) {
-      case SignatureAlgorithm::kEcdsaP256:
-        return kTryBytes;
-      case SignatureAlgorithm::kEcdsaP384:
-        return kP384TryBytes;
-      default:
-        return kTryBytes + bytes_.size();
-    }
+    const AlgorithmRow& row = row_of(algorithm);
+    return row.try_bytes + (digest_algorithm(row.hash) ? 0 : bytes_.size());
   }
   [[nodiscard]] Status verify(const PublicKey& key, ByteView signature) {
     const std::optional<HashAlgorithm> hash = key.signs_hash();
@@ -128,11 +118,10 @@ class KeyRing {
   const PublicKey* parsed(std::size_t i) {
     std::optional<Result<PublicKey>>& slot = parsed_[i];
     if (!slot.has_value()) {
-      slot.emplace(PublicKey::from_der(keys_[i].public_key));
+      slot.emplace(PublicKey::from_der(keys_[i].public_key, *keys_[i].algorithm));
     }
     const Result<PublicKey>& key = *slot;
-    return key && key->algorithm() == keys_[i].algorithm && key->id() == keys_[i].id ? &*key
-                                                                                     : nullptr;
+    return key && key->id() == keys_[i].id ? &*key : nullptr;
   }
 
   std::span<const TrustedKey> keys_;

@@ -6,30 +6,6 @@
 namespace assay::attestation {
 namespace {
 
-constexpr std::size_t kEd25519Bytes = 32;
-constexpr std::size_t kP256Bytes = 65;  // uncompressed points
-constexpr std::size_t kP384Bytes = 97;
-
-// How other software calls an algorithm, and the bytes of the key at the end of its DER form.
-struct Names {
-  std::string_view ssh;    // RFC 8709, RFC 5656 section 3.1
-  std::string_view curve;  // empty for Ed25519
-  std::string_view tuf_type;
-  std::string_view tuf_scheme;
-  std::size_t size;
-};
-
-Names names_of(SignatureAlgorithm algorithm) {
-  switch (algorithm) {
-    case SignatureAlgorithm::kEcdsaP256:
-      return {"ecdsa-sha2-nistp256", "nistp256", "ecdsa", "ecdsa-sha2-nistp256", kP256Bytes};
-    case SignatureAlgorithm::kEcdsaP384:
-      return {"ecdsa-sha2-nistp384", "nistp384", "ecdsa", "ecdsa-sha2-nistp384", kP384Bytes};
-    default:
-      return {"ssh-ed25519", "", "ed25519", "ed25519", kEd25519Bytes};
-  }
-}
-
 void put_string(Bytes& out, ByteView text) {
   for (int shift = 24; shift >= 0; shift -= 8) {
     out.push_back(static_cast<std::uint8_t>(text.size() >> shift));
@@ -37,14 +13,35 @@ void put_string(Bytes& out, ByteView text) {
   out.insert(out.end(), text.begin(), text.end());
 }
 
-std::string ssh_fingerprint(const PublicKey& key) {
-  const Names names = names_of(key.algorithm());
-  Bytes blob;
-  put_string(blob, as_bytes(names.ssh));
-  if (!names.curve.empty()) {
-    put_string(blob, as_bytes(names.curve));
+// RFC 4251 section 5: a positive number has a leading zero byte where its first bit is set.
+void put_number(Bytes& out, const Bytes& number) {
+  Bytes signed_number(number.front() >= 0x80 ? 1 : 0, 0);
+  signed_number.insert(signed_number.end(), number.begin(), number.end());
+  put_string(out, signed_number);
+}
+
+std::unexpected<Error> no_form(const AlgorithmRow& row, const char* whose) {
+  return fail(ErrorCode::kInvalidParameter, std::string(whose) + " has no keyid for " +
+                                                row.openssl + " keys; write none or sha256");
+}
+
+// The key as OpenSSH sends it: RFC 8709 section 4, RFC 5656 section 3.1, RFC 4253 section 6.6.
+Result<std::string> ssh_fingerprint(const PublicKey& key) {
+  const AlgorithmRow& row = row_of(key.algorithm());
+  if (row.ssh.empty()) {
+    return no_form(row, "OpenSSH");
   }
-  put_string(blob, ByteView(key.der()).last(names.size));
+  Bytes blob;
+  put_string(blob, as_bytes(row.ssh));
+  if (const auto rsa = key.rsa_numbers()) {
+    put_number(blob, rsa->exponent);
+    put_number(blob, rsa->modulus);
+  } else if (row.kind == KeyKind::kEc) {
+    put_string(blob, as_bytes(row.ssh.substr(row.ssh.rfind('-') + 1)));
+    put_string(blob, ByteView(key.der()).last(row.key_bytes + 1));
+  } else {
+    put_string(blob, ByteView(key.der()).last(row.key_bytes));
+  }
   const Digest digest = sha256(blob);
   std::string text = base64_encode(digest.bytes());
   text.erase(text.find_last_not_of('=') + 1);
@@ -52,14 +49,17 @@ std::string ssh_fingerprint(const PublicKey& key) {
 }
 
 // Canonical JSON of OLPC escapes quotes and backslashes alone; neither hex nor PEM has any.
-std::string tuf_id(const PublicKey& key) {
-  const Names names = names_of(key.algorithm());
-  const std::string value = key.algorithm() == SignatureAlgorithm::kEd25519
-                                ? hex_encode(ByteView(key.der()).last(names.size))
+Result<std::string> tuf_id(const PublicKey& key) {
+  const AlgorithmRow& row = row_of(key.algorithm());
+  if (row.tuf_type.empty()) {
+    return no_form(row, "TUF");
+  }
+  const std::string value = row.kind == KeyKind::kOctets
+                                ? hex_encode(ByteView(key.der()).last(row.key_bytes))
                                 : key.pem();
-  const std::string json = "{\"keytype\":\"" + std::string(names.tuf_type) +
+  const std::string json = "{\"keytype\":\"" + std::string(row.tuf_type) +
                            "\",\"keyval\":{\"public\":\"" + value + "\"},\"scheme\":\"" +
-                           std::string(names.tuf_scheme) + "\"}";
+                           std::string(row.tuf_scheme) + "\"}";
   return sha256(as_bytes(json)).hex();
 }
 

@@ -4,44 +4,22 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+
+#include <openssl/core_names.h>
 
 #include "attestation/crypto/no_memory.h"
 #include "attestation/crypto/openssl_handles.h"
+#include "attestation/rsa_scheme.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation {
 namespace {
 
-// The one SubjectPublicKeyInfo of each algorithm, up to the key itself (RFC 8410 section 4; RFC
-// 5480 section 2.1.1 with a named curve and, for the points, the uncompressed form of SEC 1
-// section 2.3.3).
-constexpr std::array<std::uint8_t, 12> kEd25519Prefix = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
-                                                         0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
-constexpr std::array<std::uint8_t, 27> kP256Prefix = {
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
-    0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
-constexpr std::array<std::uint8_t, 24> kP384Prefix = {
-    0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02,
-    0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22, 0x03, 0x62, 0x00, 0x04};
-
-struct KeyForm {
-  SignatureAlgorithm algorithm;
-  std::span<const std::uint8_t> prefix;
-  std::size_t key_size;               // bytes behind the prefix
-  std::optional<HashAlgorithm> hash;  // of the message; nothing: the algorithm hashes by itself
-};
-
-constexpr std::array<KeyForm, 3> kForms = {{
-    {SignatureAlgorithm::kEd25519, kEd25519Prefix, 32, std::nullopt},
-    {SignatureAlgorithm::kEcdsaP256, kP256Prefix, 64, HashAlgorithm::kSha256},
-    {SignatureAlgorithm::kEcdsaP384, kP384Prefix, 96, HashAlgorithm::kSha384},
-}};
-
 constexpr std::string_view kBegin = "-----BEGIN PUBLIC KEY-----";
 constexpr std::string_view kEnd = "-----END PUBLIC KEY-----";
 constexpr std::string_view kAnyBegin = "-----BEGIN ";
-constexpr std::size_t kMaxPem = 4096;
+constexpr std::size_t kMaxPem = 8192;
+constexpr std::size_t kMaxSpki = 4096;
 constexpr std::size_t kMaxPemFile = 65536;  // with text before the block
 constexpr std::size_t kPemColumns = 64;
 
@@ -53,14 +31,37 @@ std::unexpected<Error> unchecked() {
   return fail(ErrorCode::kInternal, "the signature could not be checked");
 }
 
-const KeyForm* find_form(ByteView spki) {
-  for (const KeyForm& form : kForms) {
-    if (spki.size() == form.prefix.size() + form.key_size &&
-        std::equal(form.prefix.begin(), form.prefix.end(), spki.begin())) {
-      return &form;
+// The row of keys that are a string of bytes behind a prefix. Null for all others.
+const AlgorithmRow* row_by_prefix(ByteView spki) {
+  for (const AlgorithmRow& row : algorithms()) {
+    if (!row.prefix.empty() && spki.size() == row.prefix.size() + row.key_bytes &&
+        std::equal(row.prefix.begin(), row.prefix.end(), spki.begin())) {
+      return &row;
     }
   }
   return nullptr;
+}
+
+BignumHandle number_of(EVP_PKEY* key, const char* parameter) {
+  BIGNUM* number = nullptr;
+  EVP_PKEY_get_bn_param(key, parameter, &number);
+  return BignumHandle(number);
+}
+
+Status check_rsa(EVP_PKEY* key) {
+  const BignumHandle n = number_of(key, OSSL_PKEY_PARAM_RSA_N);
+  const BignumHandle e = number_of(key, OSSL_PKEY_PARAM_RSA_E);
+  const bool both = n != nullptr && e != nullptr;
+  if (!both || BN_is_negative(n.get()) != 0 || BN_is_odd(n.get()) == 0 ||
+      BN_num_bits(n.get()) < kRsaMinBits || BN_num_bits(n.get()) > kRsaMaxBits) {
+    return fail(ErrorCode::kUnsupportedKey, "RSA keys have 2048 to 4096 bits");
+  }
+  if (BN_is_negative(e.get()) != 0 || BN_is_odd(e.get()) == 0 || BN_is_one(e.get()) != 0 ||
+      BN_num_bits(e.get()) > kRsaMaxExponentBits) {
+    return fail(ErrorCode::kUnsupportedKey,
+                "the public exponent of an RSA key is odd, 3 or more, and has at most 33 bits");
+  }
+  return {};
 }
 
 // Null when `spki` is not one whole DER public key.
@@ -68,6 +69,18 @@ PkeyHandle parse_spki(ByteView spki) {
   const unsigned char* next = spki.data();
   PkeyHandle key(d2i_PUBKEY(nullptr, &next, static_cast<long>(spki.size())));
   return key != nullptr && next == spki.data() + spki.size() ? std::move(key) : nullptr;
+}
+
+// What is said of a SubjectPublicKeyInfo of which OpenSSL makes no key.
+std::unexpected<Error> not_parsed(ByteView spki) {
+  const AlgorithmRow* row = row_by_prefix(spki);
+  if (row != nullptr && !is_available(*row)) {
+    return fail(ErrorCode::kUnsupportedKey,
+                "this is a key of " + std::string(row->openssl) +
+                    ", which this program has with OpenSSL 3.5 or newer; it runs with " +
+                    OpenSSL_version(OPENSSL_VERSION));
+  }
+  return malformed("not a public key in SubjectPublicKeyInfo DER");
 }
 
 Bytes encode_spki(EVP_PKEY* key) {
@@ -100,6 +113,70 @@ bool is_der_ecdsa(ByteView signature) {
   return same;
 }
 
+// For algorithms that take the message itself.
+Status verify_message(EVP_PKEY* key, ByteView message, ByteView signature) {
+  const ErrorQueueGuard guard;
+  const DigestContextHandle context(EVP_MD_CTX_new());
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unchecked();
+  }
+  const int ready =
+      EVP_DigestVerifyInit_ex(context.get(), nullptr, nullptr, nullptr, nullptr, key, nullptr);
+  if (ASSAY_NO_MEMORY(ready != 1)) {
+    return unchecked();
+  }
+  if (EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
+                       message.size()) != 1) {
+    return invalid();
+  }
+  return {};
+}
+
+// A context for EVP_PKEY_verify. Null without memory.
+PkeyContextHandle begin_verify(EVP_PKEY* key) {
+  PkeyContextHandle context(EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr));
+  if (ASSAY_NO_MEMORY(context == nullptr || EVP_PKEY_verify_init(context.get()) != 1)) {
+    return nullptr;
+  }
+  return context;
+}
+
+Status end_verify(EVP_PKEY_CTX* context, ByteView hash, ByteView signature) {
+  if (EVP_PKEY_verify(context, signature.data(), signature.size(), hash.data(), hash.size()) != 1) {
+    return invalid();
+  }
+  return {};
+}
+
+Status verify_ecdsa_der(EVP_PKEY* key, ByteView hash, ByteView signature) {
+  const ErrorQueueGuard guard;
+  if (!is_der_ecdsa(signature)) {
+    return invalid();
+  }
+  const PkeyContextHandle context = begin_verify(key);
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unchecked();
+  }
+  return end_verify(context.get(), hash, signature);
+}
+
+// RFC 8017 sections 8.1.2 and 8.2.2: a signature is exactly as long as the modulus. OpenSSL
+// compares the whole encoded message of PKCS #1 v1.5, so that nothing can hide in it.
+Status verify_rsa(EVP_PKEY* key, const SignatureScheme& scheme, ByteView hash, ByteView signature) {
+  const ErrorQueueGuard guard;
+  if (signature.size() != static_cast<std::size_t>(EVP_PKEY_get_size(key))) {
+    return invalid();
+  }
+  const PkeyContextHandle context = begin_verify(key);
+  if (ASSAY_NO_MEMORY(context == nullptr)) {
+    return unchecked();
+  }
+  if (!set_rsa_scheme(context.get(), scheme)) {
+    return invalid();
+  }
+  return end_verify(context.get(), hash, signature);
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kSpace);
@@ -113,7 +190,7 @@ std::string_view trim(std::string_view text) {
 
 struct PublicKey::Impl {
   PkeyHandle key;
-  const KeyForm* form;
+  const AlgorithmRow* row;
   KeyId id;
   Bytes der;
 };
@@ -125,15 +202,19 @@ PublicKey::~PublicKey() = default;
 
 Result<PublicKey> PublicKey::from_der(ByteView spki) {
   const ErrorQueueGuard guard;
-  PkeyHandle key = parse_spki(spki);
+  PkeyHandle key = spki.size() <= kMaxSpki ? parse_spki(spki) : nullptr;
   if (key == nullptr) {
-    return malformed("not a public key in SubjectPublicKeyInfo DER");
+    return not_parsed(spki);
   }
-  const KeyForm* form = find_form(spki);
-  if (form == nullptr) {
+  const bool rsa = EVP_PKEY_is_a(key.get(), "RSA") == 1;
+  const AlgorithmRow* row = rsa ? &row_of(SignatureAlgorithm::kRsaPss) : row_by_prefix(spki);
+  if (row == nullptr) {
     return fail(ErrorCode::kUnsupportedKey,
-                "keys are Ed25519, or ECDSA on P-256 or P-384 with a named curve and an "
-                "uncompressed point");
+                "keys are Ed25519, RSA, or ECDSA on P-256, P-384 or P-521 with a named curve and "
+                "an uncompressed point");
+  }
+  if (rsa) {
+    ASSAY_TRY(check_rsa(key.get()));
   }
   Bytes der = encode_spki(key.get());
   if (!std::equal(der.begin(), der.end(), spki.begin(), spki.end())) {
@@ -141,13 +222,31 @@ Result<PublicKey> PublicKey::from_der(ByteView spki) {
   }
   KeyId id(sha256(der));
   return PublicKey(
-      std::make_unique<Impl>(Impl{std::move(key), form, std::move(id), std::move(der)}));
+      std::make_unique<Impl>(Impl{std::move(key), row, std::move(id), std::move(der)}));
+}
+
+Result<PublicKey> PublicKey::from_der(ByteView spki, SignatureAlgorithm algorithm) {
+  ASSAY_ASSIGN(PublicKey key, from_der(spki));
+  const AlgorithmRow& row = row_of(algorithm);
+  if (row.kind == KeyKind::kRsa && key.impl_->row->kind == KeyKind::kRsa) {
+    key.impl_->row = &row;
+  }
+  if (key.algorithm() != algorithm) {
+    return fail(ErrorCode::kUnsupportedKey, "this is no key of " + std::string(name(algorithm)) +
+                                                "; it is one of " +
+                                                std::string(name(key.algorithm())));
+  }
+  return key;
 }
 
 Result<PublicKey> PublicKey::from_point(ByteView x, ByteView y) {
-  constexpr std::size_t kCoordinateOfP384 = 48;
-  Bytes der = x.size() == kCoordinateOfP384 ? Bytes(kP384Prefix.begin(), kP384Prefix.end())
-                                            : Bytes(kP256Prefix.begin(), kP256Prefix.end());
+  const auto row = std::ranges::find_if(algorithms(), [&](const AlgorithmRow& one) {
+    return one.kind == KeyKind::kEc && x.size() == coordinate_bytes(one);
+  });
+  if (row == algorithms().end()) {
+    return malformed("coordinates have 32, 48 or 66 bytes");
+  }
+  Bytes der(row->prefix.begin(), row->prefix.end());
   der.insert(der.end(), x.begin(), x.end());
   der.insert(der.end(), y.begin(), y.end());
   return from_der(der);
@@ -176,7 +275,7 @@ Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
   return from_der(der);
 }
 
-SignatureAlgorithm PublicKey::algorithm() const { return impl_->form->algorithm; }
+SignatureAlgorithm PublicKey::algorithm() const { return impl_->row->algorithm; }
 const KeyId& PublicKey::id() const { return impl_->id; }
 const Bytes& PublicKey::der() const { return impl_->der; }
 
@@ -189,48 +288,62 @@ std::string PublicKey::pem() const {
   return out + "\n" + std::string(kEnd) + "\n";
 }
 
-std::optional<HashAlgorithm> PublicKey::signs_hash() const { return impl_->form->hash; }
+SignatureScheme PublicKey::scheme() const { return {impl_->row->algorithm, impl_->row->hash}; }
+
+std::optional<HashAlgorithm> PublicKey::signs_hash() const {
+  return digest_algorithm(impl_->row->hash);
+}
+
+std::optional<PublicKey::RsaNumbers> PublicKey::rsa_numbers() const {
+  if (impl_->row->kind != KeyKind::kRsa) {
+    return std::nullopt;
+  }
+  const auto bytes_of = [this](const char* parameter) {
+    const BignumHandle number = number_of(impl_->key.get(), parameter);
+    Bytes bytes(static_cast<std::size_t>(BN_num_bytes(number.get())));
+    BN_bn2bin(number.get(), bytes.data());
+    return bytes;
+  };
+  return RsaNumbers{bytes_of(OSSL_PKEY_PARAM_RSA_N), bytes_of(OSSL_PKEY_PARAM_RSA_E)};
+}
 
 Status PublicKey::verify(ByteView message, ByteView signature) const {
-  if (signs_hash()) {
-    return verify_digest(sha(*signs_hash(), message), signature);
-  }
-  const ErrorQueueGuard guard;
-  const DigestContextHandle context(EVP_MD_CTX_new());
-  if (ASSAY_NO_MEMORY(context == nullptr)) {
-    return unchecked();
-  }
-  const int ready = EVP_DigestVerifyInit_ex(context.get(), nullptr, nullptr, nullptr, nullptr,
-                                            impl_->key.get(), nullptr);
-  if (ASSAY_NO_MEMORY(ready != 1)) {
-    return unchecked();
-  }
-  if (EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
-                       message.size()) != 1) {
-    return invalid();
-  }
-  return {};
+  return verify_as(scheme(), message, signature);
 }
 
 Status PublicKey::verify_digest(const Digest& digest, ByteView signature) const {
-  const ErrorQueueGuard guard;
-  if (digest.algorithm() != signs_hash() || !is_der_ecdsa(signature)) {
+  return digest.algorithm() == signs_hash() ? verify_hash_as(scheme(), digest.bytes(), signature)
+                                            : invalid();
+}
+
+Status PublicKey::verify_as(const SignatureScheme& scheme, ByteView message,
+                            ByteView signature) const {
+  if (scheme.hash != SignatureHash::kNone) {
+    const ErrorQueueGuard guard;
+    std::array<std::uint8_t, EVP_MAX_MD_SIZE> hash{};
+    const int hashed = EVP_Q_digest(nullptr, openssl_name(scheme.hash), nullptr, message.data(),
+                                    message.size(), hash.data(), nullptr);
+    if (ASSAY_NO_MEMORY(hashed != 1)) {
+      return unchecked();
+    }
+    return verify_hash_as(scheme, ByteView(hash).first(size_of(scheme.hash)), signature);
+  }
+  if (scheme.algorithm != algorithm() || impl_->row->hash != SignatureHash::kNone) {
     return invalid();
   }
-  const PkeyContextHandle context(EVP_PKEY_CTX_new_from_pkey(nullptr, impl_->key.get(), nullptr));
-  if (ASSAY_NO_MEMORY(context == nullptr)) {
-    return unchecked();
-  }
-  const int ready = EVP_PKEY_verify_init(context.get());
-  if (ASSAY_NO_MEMORY(ready != 1)) {
-    return unchecked();
-  }
-  const ByteView hash = digest.bytes();
-  if (EVP_PKEY_verify(context.get(), signature.data(), signature.size(), hash.data(),
-                      hash.size()) != 1) {
+  return verify_message(impl_->key.get(), message, signature);
+}
+
+Status PublicKey::verify_hash_as(const SignatureScheme& scheme, ByteView hash,
+                                 ByteView signature) const {
+  const AlgorithmRow& row = row_of(scheme.algorithm);
+  const bool rsa = row.kind == KeyKind::kRsa && impl_->row->kind == KeyKind::kRsa;
+  if ((!rsa && scheme.algorithm != algorithm()) || row.hash == SignatureHash::kNone ||
+      hash.empty() || hash.size() != size_of(scheme.hash)) {
     return invalid();
   }
-  return {};
+  return rsa ? verify_rsa(impl_->key.get(), scheme, hash, signature)
+             : verify_ecdsa_der(impl_->key.get(), hash, signature);
 }
 
 }  // namespace assay::attestation

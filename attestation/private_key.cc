@@ -9,6 +9,7 @@
 #include <openssl/rand.h>
 
 #include "attestation/crypto/no_memory.h"
+#include "attestation/rsa_scheme.h"
 
 namespace assay::attestation {
 namespace {
@@ -45,28 +46,6 @@ class PrivateKey final : public Signer {
   PublicKey public_key_;
 };
 
-const char* digest_of(SignatureAlgorithm algorithm) {
-  switch (algorithm) {
-    case SignatureAlgorithm::kEcdsaP256:
-      return "SHA2-256";
-    case SignatureAlgorithm::kEcdsaP384:
-      return "SHA2-384";
-    default:
-      return nullptr;
-  }
-}
-
-const char* curve_of(SignatureAlgorithm algorithm) {
-  switch (algorithm) {
-    case SignatureAlgorithm::kEcdsaP256:
-      return "P-256";
-    case SignatureAlgorithm::kEcdsaP384:
-      return "P-384";
-    default:
-      return nullptr;
-  }
-}
-
 // A context of its own for each signature, so that threads may share the key.
 Result<Bytes> PrivateKey::sign(ByteView message) const {
   const ErrorQueueGuard guard;
@@ -74,9 +53,15 @@ Result<Bytes> PrivateKey::sign(ByteView message) const {
   if (ASSAY_NO_MEMORY(context == nullptr)) {
     return unusable("the key cannot sign");
   }
-  const int ready = EVP_DigestSignInit_ex(context.get(), nullptr, digest_of(algorithm()), nullptr,
-                                          nullptr, key_.get(), nullptr);
+  const SignatureScheme scheme = public_key_.scheme();
+  EVP_PKEY_CTX* parameters = nullptr;  // owned by the context
+  const int ready = EVP_DigestSignInit_ex(context.get(), &parameters, openssl_name(scheme.hash),
+                                          nullptr, nullptr, key_.get(), nullptr);
   if (ASSAY_NO_MEMORY(ready != 1)) {
+    return unusable("the key cannot sign");
+  }
+  const bool rsa = row_of(scheme.algorithm).kind == KeyKind::kRsa;
+  if (rsa && !set_rsa_padding(parameters, scheme)) {
     return unusable("the key cannot sign");
   }
   Bytes signature(static_cast<std::size_t>(EVP_PKEY_get_size(key_.get())));
@@ -88,21 +73,26 @@ Result<Bytes> PrivateKey::sign(ByteView message) const {
   return signature;
 }
 
-// Takes the key if its algorithm is one of ours and its two halves belong together.
-Result<std::unique_ptr<Signer>> make_signer(PkeyHandle key) {
-  if (EVP_PKEY_is_a(key.get(), "EC") == 1 &&
-      EVP_PKEY_set_utf8_string_param(key.get(), OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
+// The public half in the one form that keys have here.
+Result<PublicKey> public_half(EVP_PKEY* key) {
+  if (EVP_PKEY_is_a(key, "EC") == 1 &&
+      EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
                                      "uncompressed") != 1) {
     return unusable("the private key's curve is not supported");
   }
   unsigned char* out = nullptr;
-  const int size = i2d_PUBKEY(key.get(), &out);
+  const int size = i2d_PUBKEY(key, &out);
   if (size <= 0) {
     return unusable("the private key has no public half");
   }
   const Bytes der(out, out + size);
   OPENSSL_free(out);
-  ASSAY_ASSIGN(PublicKey public_key, PublicKey::from_der(der));
+  return PublicKey::from_der(der);
+}
+
+// Takes the key if its algorithm is one of ours and its two halves belong together.
+Result<std::unique_ptr<Signer>> make_signer(PkeyHandle key) {
+  ASSAY_ASSIGN(PublicKey public_key, public_half(key.get()));
   const PkeyContextHandle context(EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), nullptr));
   if (ASSAY_NO_MEMORY(context == nullptr)) {
     return unusable("the key cannot be checked");
@@ -207,13 +197,30 @@ bool write_pem(BIO* out, EVP_PKEY* key, const SecretBytes& passphrase) {
 
 Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm) {
   const ErrorQueueGuard guard;
-  const char* const curve = curve_of(algorithm);
-  PkeyHandle key(curve == nullptr ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")
-                                  : EVP_EC_gen(curve));
+  const AlgorithmRow& row = row_of(algorithm);
+  if (row.kind == KeyKind::kRsa || !is_available(row)) {
+    return fail(ErrorCode::kUnsupportedKey,
+                "no key of " + std::string(name(algorithm)) + " can be made here");
+  }
+  PkeyHandle key(row.kind == KeyKind::kEc ? EVP_EC_gen(row.openssl)
+                                          : EVP_PKEY_Q_keygen(nullptr, nullptr, row.openssl));
   if (key == nullptr) {
     return unusable("no key of this algorithm can be made");
   }
   return make_signer(std::move(key));
+}
+
+Result<std::unique_ptr<Signer>> signer_in_token(PkeyHandle key) {
+  const ErrorQueueGuard guard;
+  ASSAY_ASSIGN(PublicKey public_key, public_half(key.get()));
+  auto signer = std::make_unique<PrivateKey>(std::move(key), std::move(public_key));
+  const ByteView message = as_bytes("assay/token-key/v1");
+  ASSAY_ASSIGN(const Bytes signature, signer->sign(message));
+  ASSAY_ASSIGN(const PublicKey half, PublicKey::from_der(signer->public_key()));
+  if (!half.verify(message, signature)) {
+    return unusable("the private and the public half of the key do not belong together");
+  }
+  return signer;
 }
 
 bool is_encrypted_pem(std::string_view pem) {
@@ -244,7 +251,7 @@ Result<std::unique_ptr<Signer>> parse_private_key(std::string_view pem,
                label == kEncryptedLabel ? decrypt(block, passphrase) : read_plain(block));
   PkeyHandle key(EVP_PKCS82PKEY(info.get()));
   if (key == nullptr) {
-    return unusable("the key's algorithm is not supported; use ed25519, ecdsa-p256 or ecdsa-p384");
+    return unusable("the key's algorithm is not supported; docs/keys.md has those that are");
   }
   return make_signer(std::move(key));
 }

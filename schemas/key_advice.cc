@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kAlgorithms = "Assay signs with Ed25519, ECDSA P-256 or ECDSA P-384";
+constexpr const char* kAlgorithms = "Assay has Ed25519, ECDSA on P-256, P-384 and P-521, and RSA";
 constexpr const char* kNewKey = "make a key with: assay key new --out ";
 constexpr const char* kPython = "python3 -c 'from cryptography.hazmat.primitives.serialization ";
 
@@ -70,8 +70,9 @@ std::string openssh_private(std::string_view content, const std::string& path) {
            "),None).private_bytes(Encoding.PEM,PrivateFormat.PKCS8,NoEncryption()))' <" +
            shell_word(path) + " >" + shell_word(out);
   }
-  if (body.find("ecdsa-sha2-nistp") != std::string::npos &&
-      body.find("sk-ecdsa") == std::string::npos) {
+  const bool ecdsa = body.find("ecdsa-sha2-nistp") != std::string::npos &&
+                     body.find("sk-ecdsa") == std::string::npos;
+  if (ecdsa || body.find("ssh-rsa") != std::string::npos) {
     return what + "type: cp -p " + shell_word(path) + " " + shell_word(out) +
            " && ssh-keygen -p -m PKCS8 -N '' -f " + shell_word(out);
   }
@@ -89,7 +90,7 @@ std::optional<std::string> openssh_public(std::string_view content, const std::s
            ")).public_bytes(Encoding.PEM,PublicFormat.SubjectPublicKeyInfo))' <" +
            shell_word(path) + " >" + to;
   }
-  if (line.starts_with("ecdsa-sha2-nistp")) {
+  if (line.starts_with("ecdsa-sha2-nistp") || line.starts_with("ssh-rsa ")) {
     return what + "type: ssh-keygen -e -m PKCS8 -f " + shell_word(path) + " >" + to;
   }
   if (line.starts_with("ssh-") || line.starts_with("sk-")) {
@@ -111,20 +112,15 @@ bool is_cosign(std::string_view label) {
   return label == "ENCRYPTED COSIGN PRIVATE KEY" || label == "ENCRYPTED SIGSTORE PRIVATE KEY";
 }
 
-std::string of_rsa(const char* what) {
-  return std::string(what) + "; " + kAlgorithms + ": " + kNewKey + "key.pem";
-}
-
 // Blocks that are a key neither here nor there.
 std::optional<std::string> no_key(std::string_view label) {
   if (label.starts_with("PGP ")) {
     return std::string("this is a key or a message of OpenPGP, which is not used here; ") +
            kNewKey + "key.pem";
   }
-  if (label == "RSA PRIVATE KEY" || label == "RSA PUBLIC KEY") {
-    return of_rsa("this is an RSA key in PKCS#1");
-  }
-  return label == "DSA PRIVATE KEY" ? std::optional(of_rsa("this is a DSA key")) : std::nullopt;
+  return label == "DSA PRIVATE KEY" ? std::optional(std::string("this is a DSA key; ") +
+                                                    kAlgorithms + ": " + kNewKey + "key.pem")
+                                    : std::nullopt;
 }
 
 std::string public_half(const std::string& path) {
@@ -146,9 +142,10 @@ std::optional<std::string> private_key_advice(std::string_view content, const st
                : std::optional("there is text before the private key; type: " +
                                to_file(convert, path, ".pkcs8"));
   }
-  if (label == "EC PRIVATE KEY" || label == "EC PARAMETERS") {
-    return "this is a private key in SEC1, and PKCS#8 is expected; type: " +
-           to_file(convert, path, ".pkcs8");
+  if (label == "EC PRIVATE KEY" || label == "EC PARAMETERS" || label == "RSA PRIVATE KEY") {
+    return std::string("this is a private key in ") +
+           (label == "RSA PRIVATE KEY" ? "PKCS#1" : "SEC1") +
+           ", and PKCS#8 is expected; type: " + to_file(convert, path, ".pkcs8");
   }
   if (label == "OPENSSH PRIVATE KEY") {
     return openssh_private(content, path);
@@ -156,7 +153,8 @@ std::optional<std::string> private_key_advice(std::string_view content, const st
   if (is_cosign(label)) {
     return of_cosign();
   }
-  if (label == "PUBLIC KEY" || content.starts_with("ssh-") || content.starts_with("ecdsa-sha2-")) {
+  if (label == "PUBLIC KEY" || label == "RSA PUBLIC KEY" || content.starts_with("ssh-") ||
+      content.starts_with("ecdsa-sha2-")) {
     return public_half(path);
   }
   if (label == "CERTIFICATE" || label == "TRUSTED CERTIFICATE" || label == "CERTIFICATE REQUEST") {
@@ -191,9 +189,13 @@ std::optional<std::string> public_key_advice(std::string_view content, const std
            word + " >" + shell_word(path + ".pub");
   }
   if (label == "PRIVATE KEY" || label == "ENCRYPTED PRIVATE KEY" || label == "EC PRIVATE KEY" ||
-      label == "EC PARAMETERS") {
+      label == "EC PARAMETERS" || label == "RSA PRIVATE KEY") {
     return "this is a private key, and a public one is expected; type: " +
            to_file("openssl pkey -pubout", path, ".pub");
+  }
+  if (label == "RSA PUBLIC KEY") {
+    return "this is a public key in PKCS#1, and PEM PUBLIC KEY is expected; type: " +
+           to_file("openssl rsa -RSAPublicKey_in -pubout", path, ".pem");
   }
   if (label == "OPENSSH PRIVATE KEY") {
     return "this is a private key of OpenSSH, and a public one in PEM is expected; give its public "

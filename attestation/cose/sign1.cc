@@ -13,20 +13,29 @@ namespace {
 using cbor::Kind;
 using cbor::Value;
 
-struct Algorithm {
-  std::int64_t id;  // RFC 9053 sections 2.1 and 2.2
-  SignatureAlgorithm algorithm;
-  std::size_t scalar_bytes;  // 0: the signature has one form alone
-};
-constexpr std::array<Algorithm, 3> kAlgorithms = {{
-    {-7, SignatureAlgorithm::kEcdsaP256, 32},
-    {-35, SignatureAlgorithm::kEcdsaP384, 48},
-    {-8, SignatureAlgorithm::kEd25519, 0},
-}};
+using enum SignatureAlgorithm;
 
-// Algorithms that others sign with and that are not verified here.
-constexpr std::array<std::pair<std::int64_t, const char*>, 5> kOtherAlgorithms = {
-    {{-36, "ES512"}, {-37, "PS256"}, {-38, "PS384"}, {-39, "PS512"}, {-257, "RS256"}}};
+struct Algorithm {
+  std::int64_t id;
+  SignatureScheme scheme;
+};
+// RFC 9053 sections 2.1 and 2.2; RFC 8230 section 2; RFC 8812 section 2; the IANA registry for
+// ML-DSA. The hash belongs to the curve, which RFC 9053 leaves open.
+constexpr std::array<Algorithm, 13> kAlgorithms = {{
+    {-7, {kEcdsaP256, SignatureHash::kSha256}},
+    {-35, {kEcdsaP384, SignatureHash::kSha384}},
+    {-36, {kEcdsaP521, SignatureHash::kSha512}},
+    {-8, {kEd25519, SignatureHash::kNone}},
+    {-37, {kRsaPss, SignatureHash::kSha256}},
+    {-38, {kRsaPss, SignatureHash::kSha384}},
+    {-39, {kRsaPss, SignatureHash::kSha512}},
+    {-257, {kRsaPkcs1, SignatureHash::kSha256}},
+    {-258, {kRsaPkcs1, SignatureHash::kSha384}},
+    {-259, {kRsaPkcs1, SignatureHash::kSha512}},
+    {-48, {kMlDsa44, SignatureHash::kNone}},
+    {-49, {kMlDsa65, SignatureHash::kNone}},
+    {-50, {kMlDsa87, SignatureHash::kNone}},
+}};
 
 constexpr std::array kUnderstood = {kAlgorithm, kCritical, kContentType, kKeyId, kCorimMeta};
 
@@ -38,8 +47,10 @@ std::unexpected<Error> invalid() {
   return fail(ErrorCode::kSignatureInvalid, "the COSE signature does not verify with this key");
 }
 
-const Algorithm& of(SignatureAlgorithm algorithm) {
-  return *std::ranges::find(kAlgorithms, algorithm, &Algorithm::algorithm);
+const Algorithm& algorithm_of(const Signer& signer) {
+  const AlgorithmRow& row = row_of(signer.algorithm());
+  return *std::ranges::find(kAlgorithms, SignatureScheme{row.algorithm, row.hash},
+                            &Algorithm::scheme);
 }
 
 // An empty protected header is a byte string of no bytes, or one with an empty map.
@@ -102,14 +113,11 @@ Status read_algorithm(const Value& header, Sign1& message) {
   const auto known =
       std::ranges::find_if(kAlgorithms, [&](const Algorithm& one) { return id == one.id; });
   if (known == kAlgorithms.end()) {
-    const auto other =
-        std::ranges::find_if(kOtherAlgorithms, [&](const auto& one) { return id == one.first; });
-    return malformed((other == kOtherAlgorithms.end()
-                          ? std::string()
-                          : std::string(other->second) + " is not verified here: ") +
-                     "the protected header names ES256, ES384 or EdDSA as its algorithm");
+    return malformed(
+        "the protected header names one of these algorithms: ES256, ES384, ES512, EdDSA, PS256 to "
+        "PS512, RS256 to RS512, ML-DSA");
   }
-  message.algorithm = known->algorithm;
+  message.scheme = known->scheme;
   return {};
 }
 
@@ -194,26 +202,28 @@ Result<Sign1> parse_sign1(ByteView bytes) {
 
 // The algorithm is the key's; what the message says can only contradict it.
 Status verify_sign1(const Sign1& message, const PublicKey& key, ByteView external_aad) {
-  if (key.algorithm() != message.algorithm) {
+  if (key.algorithm() != message.scheme.algorithm) {
     return invalid();
   }
-  const std::size_t scalar_bytes = of(message.algorithm).scalar_bytes;
+  const std::size_t scalar_bytes = coordinate_bytes(row_of(key.algorithm()));
   const Bytes signature =
       scalar_bytes == 0 ? message.signature : der_signature(message.signature, scalar_bytes);
   if (signature.empty()) {
     return invalid();
   }
-  return key.verify(to_be_signed(message.protected_header, external_aad, message.payload),
-                    signature);
+  return key.verify_as(message.scheme,
+                       to_be_signed(message.protected_header, external_aad, message.payload),
+                       signature);
 }
 
 Result<Bytes> sign1(ByteView payload, const Sign1Content& content, const Signer& signer,
                     ByteView external_aad) {
-  const Algorithm& algorithm = of(signer.algorithm());
+  const Algorithm& algorithm = algorithm_of(signer);
   const Bytes header = encode_protected(algorithm, content);
   ASSAY_ASSIGN(Bytes signature, signer.sign(to_be_signed(header, external_aad, payload)));
-  if (algorithm.scalar_bytes != 0) {
-    signature = raw_signature(signature, algorithm.scalar_bytes);
+  const std::size_t scalar_bytes = coordinate_bytes(row_of(signer.algorithm()));
+  if (scalar_bytes != 0) {
+    signature = raw_signature(signature, scalar_bytes);
   }
   if (signature.empty()) {
     return fail(ErrorCode::kKeyUnusable, "the key made no signature of its algorithm");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// COSE_Sign1 (RFC 9052 section 4.2) with ES256, ES384 and EdDSA (RFC 9053 section 2). The bytes
-// that were signed are verified and kept exactly as they were received. ES512 and RSA are refused.
+// COSE_Sign1 (RFC 9052 section 4.2) with ES256, ES384, ES512 and EdDSA (RFC 9053 section 2), PS256
+// to PS512 (RFC 8230), and, to verify alone, RS256 to RS512 (RFC 8812). The bytes that were signed
+// are verified and kept exactly as they were received.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,8 @@ inline constexpr std::int64_t kCorimMeta = 8;
 
 // A message whose form was checked, and nothing else.
 struct Sign1 {
-  Bytes protected_header;  // as it was signed: the content of the byte string
-  // From the protected header.
-  SignatureAlgorithm algorithm = SignatureAlgorithm::kEd25519;
+  Bytes protected_header;    // as it was signed: the content of the byte string
+  SignatureScheme scheme;    // from the protected header
   std::string content_type;  // empty: none; "coap:NUMBER" for a CoAP Content-Format
   Bytes corim_meta;          // encoded corim-meta-map; empty: none
   Bytes key_id;              // of either header: a hint that nobody vouches for
@@ -40,8 +40,9 @@ struct Sign1 {
 // critical one that is not known here. Errors: those of cbor::parse(); malformed-cose.
 [[nodiscard]] Result<Sign1> parse_sign1(ByteView bytes);
 
-// Verifies that `key` made the signature, with the one algorithm that belongs to it. Errors:
-// signature-invalid.
+// Verifies that `key` made the signature. The message names an algorithm, which must be that of the
+// key; of an RSA key it names the hash, too. A key that is held for RSASSA-PSS verifies no message
+// that names RSASSA-PKCS1-v1_5, and the other way round. Errors: signature-invalid.
 [[nodiscard]] Status verify_sign1(const Sign1& message, const PublicKey& key,
                                   ByteView external_aad = {});
 

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kScalarBytes = kRawSignatureBytes / 2;
 constexpr std::size_t kP384ScalarBytes = 48;
+constexpr std::size_t kP521ScalarBytes = 66;
+
+bool is_known(std::size_t scalar_bytes) {
+  return scalar_bytes == kScalarBytes || scalar_bytes == kP384ScalarBytes ||
+         scalar_bytes == kP521ScalarBytes;
+}
 
 // Appends the DER INTEGER of a big-endian scalar; false for zero.
 bool append_integer(ByteView scalar, Bytes& out) {
@@ -37,24 +43,28 @@ bool write(const BIGNUM* number, std::span<std::uint8_t> out) {
 
 }  // namespace
 
-// At most 102 bytes of content, so one length byte does.
+// The content has at most 138 bytes. From 128 on its length takes a second byte.
 Bytes der_signature(ByteView raw, std::size_t scalar_bytes) {
-  const bool known = scalar_bytes == kScalarBytes || scalar_bytes == kP384ScalarBytes;
-  if (!known || raw.size() != 2 * scalar_bytes) {
+  if (!is_known(scalar_bytes) || raw.size() != 2 * scalar_bytes) {
     return {};
   }
-  Bytes out = {0x30, 0};
-  out.reserve(2 + 2 * (scalar_bytes + 3));
-  if (!append_integer(raw.first(scalar_bytes), out) ||
-      !append_integer(raw.last(scalar_bytes), out)) {
+  Bytes content;
+  content.reserve(2 * (scalar_bytes + 3));
+  if (!append_integer(raw.first(scalar_bytes), content) ||
+      !append_integer(raw.last(scalar_bytes), content)) {
     return {};
   }
-  out[1] = static_cast<std::uint8_t>(out.size() - 2);
+  Bytes out = {0x30};
+  if (content.size() >= 0x80) {
+    out.push_back(0x81);
+  }
+  out.push_back(static_cast<std::uint8_t>(content.size()));
+  out.insert(out.end(), content.begin(), content.end());
   return out;
 }
 
 Bytes raw_signature(ByteView der, std::size_t scalar_bytes) {
-  if (scalar_bytes != kScalarBytes && scalar_bytes != kP384ScalarBytes) {
+  if (!is_known(scalar_bytes)) {
     return {};
   }
   const ErrorQueueGuard guard;

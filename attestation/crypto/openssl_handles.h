@@ -3,16 +3,19 @@
 #pragma once
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pkcs12.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 
 #include "schemas/core/handle.h"
 
 namespace assay::attestation {
 
+using BignumHandle = Handle<BIGNUM, BN_free>;
 using BioHandle = Handle<BIO, BIO_free_all>;
 using PkeyHandle = Handle<EVP_PKEY, EVP_PKEY_free>;
 using PkeyContextHandle = Handle<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;

@@ -16,9 +16,15 @@ enum class SignatureAlgorithm : std::uint8_t {
   kEd25519 = 1,    // RFC 8032, pure
   kEcdsaP256 = 2,  // with SHA-256, DER signature
   kEcdsaP384 = 3,  // with SHA-384, DER signature
+  kEcdsaP521 = 4,  // with SHA-512, DER signature
+  kRsaPss = 5,     // RSASSA-PSS (RFC 8017 section 8.1), salt as long as the hash
+  kRsaPkcs1 = 6,   // RSASSA-PKCS1-v1_5 (section 8.2): verified, never made
+  kMlDsa44 = 7,    // FIPS 204, where OpenSSL has it
+  kMlDsa65 = 8,
+  kMlDsa87 = 9,
 };
 
-// Returns "ed25519", "ecdsa-p256" or "ecdsa-p384".
+// Returns the name in documents: "ed25519", "ecdsa-p256", "rsa-pss", "ml-dsa-44" and so on.
 [[nodiscard]] std::string_view name(SignatureAlgorithm algorithm);
 [[nodiscard]] Result<SignatureAlgorithm> signature_algorithm_from(std::string_view name);
 

@@ -30,17 +30,16 @@ std::string repeated(const std::string& text, std::size_t count) {
   return out;
 }
 
-// RFC 9053 section 2: the refusal says which algorithm it is.
-TEST(Sign1, OtherAlgorithms_AreRefusedByName) {
-  for (const auto& [id, name] : std::map<std::int64_t, std::string>{
-           {-36, "ES512 is"}, {-37, "PS256 is"}, {-257, "RS256 is"}, {-100, "the protected"}}) {
+// ES256K, a number that nobody has, and RS1.
+TEST(Sign1, OtherAlgorithms_AreRefused) {
+  for (const std::int64_t id : {-47, -100, -65535}) {
     cbor::Writer header;
     header.map(1).integer(kAlgorithm).integer(id);
     cbor::Writer message;
     message.tag(kSign1Tag).array(4).bytes(header.out()).map(0).bytes({}).bytes(Bytes(132));
     const auto result = parse_sign1(message.out());
     ASSERT_EQ(code_of(result), "malformed-cose");
-    EXPECT_TRUE(result.error().detail.starts_with(name)) << result.error().detail;
+    EXPECT_NE(result.error().detail.find("PS512"), std::string::npos) << result.error().detail;
   }
 }
 

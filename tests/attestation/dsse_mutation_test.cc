@@ -81,9 +81,9 @@ TEST_P(DsseMutation, FlippedBitOfPayloadOrSignature_NeverVerifies) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, DsseMutation, testing::ValuesIn(test::kAlgorithms),
                          [](const auto& row) {
-                           return row.param == SignatureAlgorithm::kEd25519     ? "Ed25519"
-                                  : row.param == SignatureAlgorithm::kEcdsaP256 ? "EcdsaP256"
-                                                                                : "EcdsaP384";
+                           std::string text(name(row.param));
+                           std::erase(text, '-');
+                           return text;
                          });
 
 }  // namespace

@@ -63,7 +63,11 @@ TEST(EcdsaSignatureRaw, WhatIsNoSignature_HasNoDer) {
 TEST(EcdsaSignatureSize, OfNoCurveHere_HasNoForm) {
   EXPECT_EQ(der_signature(Bytes(96, 1), 48).size(), 102U);
   EXPECT_EQ(raw_signature(from_hex("3006020101020101"), 48).size(), 96U);
-  for (const std::size_t size : {0U, 1U, 31U, 33U, 66U}) {
+  const Bytes longest = der_signature(Bytes(132, 0x81), 66);
+  EXPECT_EQ(hex_encode(ByteView(longest).first(3)), "30818a");  // its length has two bytes
+  EXPECT_EQ(longest.size(), 141U);
+  EXPECT_EQ(raw_signature(longest, 66), Bytes(132, 0x81));
+  for (const std::size_t size : {0U, 1U, 31U, 33U, 65U, 67U}) {
     EXPECT_TRUE(der_signature(Bytes(2 * size, 1), size).empty()) << size;
     EXPECT_TRUE(raw_signature(from_hex("3006020101020101"), size).empty()) << size;
   }

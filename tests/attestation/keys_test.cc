@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <openssl/core_names.h>
+#include <openssl/param_build.h>
 
 #include "schemas/core/sha.h"
 #include "tests/attestation/support.h"
@@ -136,12 +137,121 @@ TEST(PublicKey, OtherAlgorithms_AreUnsupported) {
     const PkeyHandle key(EVP_PKEY_Q_keygen(nullptr, nullptr, algorithm));
     EXPECT_EQ(code_of(PublicKey::from_der(spki(key))), "unsupported-key") << algorithm;
   }
-  const PkeyHandle rsa(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", std::size_t{2048}));
-  EXPECT_EQ(code_of(PublicKey::from_der(spki(rsa))), "unsupported-key");
+  const PkeyHandle pss(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA-PSS", std::size_t{2048}));
+  if (pss != nullptr) {
+    EXPECT_EQ(code_of(PublicKey::from_der(spki(pss))), "unsupported-key");
+  }
+}
+
+// An RSA key of these numbers, which need not be those of a key.
+Bytes rsa_spki(const Bytes& modulus, std::uint64_t exponent) {
+  const BignumHandle n(BN_bin2bn(modulus.data(), static_cast<int>(modulus.size()), nullptr));
+  const BignumHandle e(BN_new());
+  EXPECT_EQ(BN_set_word(e.get(), exponent), 1);
+  const Handle<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free> builder(OSSL_PARAM_BLD_new());
+  EXPECT_EQ(OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()), 1);
+  EXPECT_EQ(OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()), 1);
+  const Handle<OSSL_PARAM, OSSL_PARAM_free> parameters(OSSL_PARAM_BLD_to_param(builder.get()));
+  const PkeyContextHandle context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+  EVP_PKEY* made = nullptr;
+  EXPECT_EQ(EVP_PKEY_fromdata_init(context.get()), 1);
+  EXPECT_EQ(EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_PUBLIC_KEY, parameters.get()), 1);
+  return spki(PkeyHandle(made));
+}
+
+Bytes modulus_of(std::size_t bits, std::uint8_t last = 0x01) {
+  Bytes modulus((bits + 7) / 8, 0xA5);
+  modulus.front() = static_cast<std::uint8_t>(1U << ((bits - 1) % 8));
+  modulus.back() = last;
+  return modulus;
+}
+
+TEST(PublicKey, RsaKeys_HaveASizeAndAnExponentInBounds) {
+  const std::uint64_t usual = 65537;
+  for (const auto& [der, code] : std::initializer_list<std::pair<Bytes, const char*>>{
+           {rsa_spki(modulus_of(2048), usual), "ok"},
+           {rsa_spki(modulus_of(3072), 3), "ok"},
+           {rsa_spki(modulus_of(4096), (1ULL << 33U) - 1), "ok"},
+           {rsa_spki(modulus_of(2047), usual), "unsupported-key"},
+           {rsa_spki(modulus_of(4097), usual), "unsupported-key"},
+           {rsa_spki(modulus_of(1024), usual), "unsupported-key"},
+           {rsa_spki(modulus_of(2048, 0x02), usual), "unsupported-key"},
+           {rsa_spki(modulus_of(2048), 1), "unsupported-key"},
+           {rsa_spki(modulus_of(2048), 4), "unsupported-key"},
+           {rsa_spki(modulus_of(2048), (1ULL << 33U) + 1), "unsupported-key"}}) {
+    EXPECT_EQ(code_of(PublicKey::from_der(der)), code) << der.size();
+  }
+}
+
+TEST(PublicKey, RsaKey_SignsInTheWayThatItIsTrustedFor) {
+  const Bytes& der = signer(SignatureAlgorithm::kRsaPss).public_key();
+  const auto plain = PublicKey::from_der(der);
+  const auto pkcs1 = PublicKey::from_der(der, SignatureAlgorithm::kRsaPkcs1);
+  ASSERT_TRUE(plain && pkcs1);
+  EXPECT_EQ(plain->algorithm(), SignatureAlgorithm::kRsaPss);
+  EXPECT_EQ(pkcs1->algorithm(), SignatureAlgorithm::kRsaPkcs1);
+  EXPECT_EQ(plain->id(), pkcs1->id());
+  const Bytes signature = *signer(SignatureAlgorithm::kRsaPss).sign(as_bytes("message"));
+  EXPECT_EQ(code_of(plain->verify(as_bytes("message"), signature)), "ok");
+  EXPECT_EQ(code_of(pkcs1->verify(as_bytes("message"), signature)), "signature-invalid");
+  const SignatureScheme pss{SignatureAlgorithm::kRsaPss, SignatureHash::kSha256};
+  EXPECT_EQ(code_of(pkcs1->verify_as(pss, as_bytes("message"), signature)), "ok");
+  for (const auto algorithm : {SignatureAlgorithm::kEd25519, SignatureAlgorithm::kEcdsaP256}) {
+    EXPECT_EQ(code_of(PublicKey::from_der(der, algorithm)), "unsupported-key");
+    EXPECT_EQ(
+        code_of(PublicKey::from_der(signer(algorithm).public_key(), SignatureAlgorithm::kRsaPkcs1)),
+        "unsupported-key");
+  }
+}
+
+// SubjectPublicKeyInfo of RFC 9881 with a key of these many bytes.
+Bytes ml_dsa_spki(std::uint8_t last, std::size_t size) {
+  const auto put = [](Bytes& out, std::size_t number) {
+    out.push_back(static_cast<std::uint8_t>(number >> 8U));
+    out.push_back(static_cast<std::uint8_t>(number & 0xFFU));
+  };
+  Bytes der = {0x30, 0x82};
+  put(der, size + 18);
+  const Bytes algorithm = *hex_decode("300b0609608648016503040300");
+  der.insert(der.end(), algorithm.begin(), algorithm.end());
+  der.back() = last;
+  der.insert(der.end(), {0x03, 0x82});
+  put(der, size + 1);
+  der.push_back(0);
+  der.insert(der.end(), size, 0x55);
+  return der;
+}
+
+TEST(PublicKey, AlgorithmThatThisOpenSslLacks_IsNamed) {
+  const struct {
+    std::uint8_t last;
+    std::size_t size;
+    const char* name;
+  } rows[] = {{0x11, 1312, "ML-DSA-44"}, {0x12, 1952, "ML-DSA-65"}, {0x13, 2592, "ML-DSA-87"}};
+  for (const auto& row : rows) {
+    const auto key = PublicKey::from_der(ml_dsa_spki(row.last, row.size));
+    if (OPENSSL_version_major() == 3 && OPENSSL_version_minor() < 5) {
+      ASSERT_EQ(code_of(key), "unsupported-key");
+      EXPECT_NE(key.error().detail.find(row.name), std::string::npos) << key.error().detail;
+      EXPECT_NE(key.error().detail.find("OpenSSL 3.5"), std::string::npos);
+    } else {
+      ASSERT_EQ(code_of(key), "ok");
+      EXPECT_EQ(PublicKey::from_pem(key->pem())->id(), key->id());
+    }
+  }
+  EXPECT_EQ(code_of(PublicKey::from_der(ml_dsa_spki(0x11, 1313))), "invalid-encoding");
+}
+
+TEST(Algorithms, Table_HasEachAlgorithmOnce) {
+  for (const AlgorithmRow& row : algorithms()) {
+    EXPECT_EQ(&row_of(row.algorithm), &row);
+    EXPECT_NE(name(row.algorithm), "unknown");
+    EXPECT_LE(row.min_signature, row.max_signature);
+  }
 }
 
 TEST(PublicKey, OtherCurves_AreUnsupported) {
-  for (const char* curve : {"secp256k1", "P-521", "brainpoolP256r1", "P-224"}) {
+  for (const char* curve : {"secp256k1", "brainpoolP256r1", "P-224", "brainpoolP512r1"}) {
     const PkeyHandle key(EVP_EC_gen(curve));
     ASSERT_NE(key, nullptr) << curve;
     EXPECT_EQ(code_of(PublicKey::from_der(spki(key))), "unsupported-key") << curve;
@@ -218,6 +328,44 @@ TEST(Verify, EveryFlippedBitTruncationOrExtension_IsInvalid) {
     longer.push_back(0);
     EXPECT_EQ(code_of(key.verify(as_bytes("message"), longer)), "signature-invalid");
   }
+}
+
+// A format may name the hash of an ECDSA or RSA signature; a key of Ed25519 has one scheme.
+TEST(Verify, SchemeOfAnotherAlgorithmOrHash_IsInvalid) {
+  for (const auto algorithm : kAlgorithms) {
+    const PublicKey key = public_key(algorithm);
+    const Bytes signature = *signer(algorithm).sign(as_bytes("message"));
+    for (const AlgorithmRow& row : algorithms()) {
+      for (const auto hash : {SignatureHash::kNone, SignatureHash::kSha256, SignatureHash::kSha384,
+                              SignatureHash::kSha512}) {
+        const SignatureScheme scheme{row.algorithm, hash};
+        EXPECT_EQ(code_of(key.verify_as(scheme, as_bytes("message"), signature)),
+                  scheme == key.scheme() ? "ok" : "signature-invalid")
+            << name(algorithm) << " as " << name(row.algorithm);
+        EXPECT_EQ(code_of(key.verify_hash_as(scheme, Bytes(31, 1), signature)),
+                  "signature-invalid");
+      }
+    }
+  }
+}
+
+// What OpenSSL signs with the hash of another curve, as old releases of model_signing did.
+TEST(Verify, EcdsaWithAnotherHash_VerifiesByItsScheme) {
+  const PkeyHandle key(EVP_EC_gen("P-384"));
+  const DigestContextHandle context(EVP_MD_CTX_new());
+  ASSERT_EQ(EVP_DigestSignInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key.get(),
+                                  nullptr),
+            1);
+  Bytes signature(200);
+  std::size_t size = signature.size();
+  const Bytes message = to_bytes("message");
+  ASSERT_EQ(EVP_DigestSign(context.get(), signature.data(), &size, message.data(), message.size()),
+            1);
+  signature.resize(size);
+  const PublicKey parsed = PublicKey::from_der(spki(key)).value();
+  EXPECT_EQ(code_of(parsed.verify(message, signature)), "signature-invalid");
+  const SignatureScheme scheme{SignatureAlgorithm::kEcdsaP384, SignatureHash::kSha256};
+  EXPECT_EQ(code_of(parsed.verify_as(scheme, message, signature)), "ok");
 }
 
 // The same r and s in another encoding: a signature that nobody made must not verify.

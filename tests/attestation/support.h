@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include <openssl/pem.h>
+
 #include "attestation/dsse.h"
 #include "attestation/keys.h"
 #include "attestation/private_key.h"
@@ -14,15 +16,29 @@
 
 namespace assay::test {
 
+// Those that sign.
 inline constexpr std::array kAlgorithms = {
-    SignatureAlgorithm::kEd25519, SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384};
+    SignatureAlgorithm::kEd25519, SignatureAlgorithm::kEcdsaP256, SignatureAlgorithm::kEcdsaP384,
+    SignatureAlgorithm::kEcdsaP521, SignatureAlgorithm::kRsaPss};
+
+// A key as OpenSSL made it. Only tests make RSA keys.
+inline Result<std::unique_ptr<Signer>> signer_of(const attestation::PkeyHandle& key) {
+  const attestation::BioHandle out(BIO_new(BIO_s_mem()));
+  PEM_write_bio_PKCS8PrivateKey(out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  char* pem = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &pem);
+  return attestation::parse_private_key({pem, static_cast<std::size_t>(size)}, SecretBytes());
+}
 
 // A new key of each (algorithm, number), the same one every time.
 inline const Signer& signer(SignatureAlgorithm algorithm, int number = 0) {
   static std::map<std::pair<SignatureAlgorithm, int>, std::unique_ptr<Signer>> keys;
   auto& key = keys[{algorithm, number}];
   if (key == nullptr) {
-    key = std::move(attestation::generate_key(algorithm)).value();
+    constexpr unsigned kRsaBits = 2048;
+    key = algorithm == SignatureAlgorithm::kRsaPss
+              ? signer_of(attestation::PkeyHandle(EVP_RSA_gen(kRsaBits))).value()
+              : attestation::generate_key(algorithm).value();
   }
   return *key;
 }

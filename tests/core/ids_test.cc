@@ -79,11 +79,18 @@ TEST(StoredEnums, Values_ArePinned) {
   EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kEd25519), 1);
   EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kEcdsaP256), 2);
   EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kEcdsaP384), 3);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kEcdsaP521), 4);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kRsaPss), 5);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kRsaPkcs1), 6);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kMlDsa44), 7);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kMlDsa65), 8);
+  EXPECT_EQ(static_cast<int>(SignatureAlgorithm::kMlDsa87), 9);
 }
 
 TEST(SignatureAlgorithm, Names_RoundTrip) {
-  for (const auto algorithm : {SignatureAlgorithm::kEd25519, SignatureAlgorithm::kEcdsaP256,
-                               SignatureAlgorithm::kEcdsaP384}) {
+  for (int number = 1; number <= 9; ++number) {
+    const auto algorithm = static_cast<SignatureAlgorithm>(number);
+    EXPECT_NE(name(algorithm), "unknown");
     EXPECT_EQ(signature_algorithm_from(name(algorithm)), algorithm);
   }
   EXPECT_EQ(code_of(signature_algorithm_from("rsa")), "unsupported-key");

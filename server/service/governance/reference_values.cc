@@ -21,7 +21,10 @@ constexpr std::string_view kRevokedSigner = "the key that signed the reference v
 // --- reading
 
 Status verify_with(const cose::Sign1& envelope, const TrustedKey& key) {
-  ASSAY_ASSIGN(const auto parsed, attestation::PublicKey::from_der(key.public_key));
+  if (!key.algorithm) {
+    return fail(ErrorCode::kUntrustedSigner, "reference values are signed by a key");
+  }
+  ASSAY_ASSIGN(const auto parsed, attestation::PublicKey::from_der(key.public_key, *key.algorithm));
   return cose::verify_sign1(envelope, parsed);
 }
 

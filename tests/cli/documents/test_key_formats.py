@@ -72,8 +72,8 @@ class KeyFormats(harness.TestCase):
     @unittest.skipUnless(shutil.which("ssh-keygen"), "ssh-keygen is not installed")
     def test_openssh(self):
         self.run_there("ssh-keygen -q -t ecdsa -b 256 -N '' -f ec && ssh-keygen -q -t ed25519 -N '' -f ed")
-        self.run_there("ssh-keygen -q -t rsa -b 2048 -N '' -f rsa")
-        for name in ("ec", "ed"):
+        self.run_there("ssh-keygen -q -t rsa -b 2048 -N '' -f rsa && ssh-keygen -q -t ecdsa -b 521 -N '' -f big")
+        for name in ("ec", "ed", "rsa", "big"):
             self.check_private(name, "OpenSSH", name + ".pkcs8")
             message = self.refused(*self.verify(name + ".pub"))
             self.assertIn("OpenSSH", message)
@@ -81,8 +81,10 @@ class KeyFormats(harness.TestCase):
             self.assay(*self.sign(name + ".pkcs8"))
             self.assay(*self.verify(name + ".pub.pem"))
             self.assertIn(name + ".pub", self.refused(*self.verify(name)))
-        self.assertIn("assay key new", self.refused(*self.sign("rsa")))
-        self.assertIn("ed25519", self.refused(*self.verify("rsa.pub")).lower())
+            self.assay(*self.sign(name + ".pkcs8"), "--keyid", "ssh")
+            self.run_there(f"ssh-keygen -lf {name}.pub >{name}.finger")
+            keyid = self.read_json("signed.json")["signatures"][0]["keyid"]
+            self.assertIn(f" {keyid} ", (self.dir / f"{name}.finger").read_text())
 
     def test_cosign(self):
         for label in ("COSIGN", "SIGSTORE"):
@@ -131,10 +133,14 @@ class KeyFormats(harness.TestCase):
 
     def test_rsa(self):
         self.run_there("openssl genrsa -traditional -out r.pem 2048 && openssl rsa -in r.pem -RSAPublicKey_out -out r.pub")
-        for arguments in (self.sign("r.pem"), self.verify("r.pub"), self.verify("r.pem")):
-            message = self.refused(*arguments)
-            self.assertIn("RSA key in PKCS#1", message)
-            self.assertIn("assay key new", message)
+        self.check_private("r.pem", "PKCS#1", "r.pem.pkcs8")
+        message = self.refused(*self.verify("r.pub"))
+        self.assertIn("PKCS#1", message)
+        self.converted(message, "r.pub.pem")
+        self.assay(*self.verify("r.pub.pem"))
+        self.run_there("openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024 -out short.pem")
+        self.assertIn("2048 to 4096", self.refused(*self.sign("short.pem")))
+        self.converted(self.refused(*self.verify("r.pem")), "r.pem.pub")
 
     def test_links_to_private_keys(self):
         """As a Secret of Kubernetes is mounted: key.pem -> ..data/key.pem, ..data -> ..v1."""

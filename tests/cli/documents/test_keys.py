@@ -19,7 +19,7 @@ class Keys(harness.TestCase):
     def test_new_keys(self):
         from cryptography.hazmat.primitives import serialization
 
-        for algorithm in ("ed25519", "ecdsa-p256", "ecdsa-p384"):
+        for algorithm in ("ed25519", "ecdsa-p256", "ecdsa-p384", "ecdsa-p521"):
             key_id = self.key(algorithm, algorithm)
             self.assertEqual(self.mode(f"{algorithm}.pem"), 0o600)
             public = serialization.load_pem_public_key((self.dir / f"{algorithm}.pem.pub").read_bytes())
