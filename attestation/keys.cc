@@ -6,6 +6,7 @@
 #include <array>
 
 #include <openssl/core_names.h>
+#include <openssl/param_build.h>
 
 #include "attestation/crypto/no_memory.h"
 #include "attestation/crypto/openssl_handles.h"
@@ -250,6 +251,28 @@ Result<PublicKey> PublicKey::from_point(ByteView x, ByteView y) {
   der.insert(der.end(), x.begin(), x.end());
   der.insert(der.end(), y.begin(), y.end());
   return from_der(der);
+}
+
+Result<PublicKey> PublicKey::from_rsa(const RsaNumbers& numbers) {
+  const ErrorQueueGuard guard;
+  const auto number = [](const Bytes& bytes) {
+    return BignumHandle(BN_bin2bn(bytes.data(), static_cast<int>(bytes.size()), nullptr));
+  };
+  const BignumHandle n = number(numbers.modulus);
+  const BignumHandle e = number(numbers.exponent);
+  const Handle<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free> builder(OSSL_PARAM_BLD_new());
+  const bool pushed = OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) == 1 &&
+                      OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) == 1;
+  const Handle<OSSL_PARAM, OSSL_PARAM_free> parameters(
+      pushed ? OSSL_PARAM_BLD_to_param(builder.get()) : nullptr);
+  const PkeyContextHandle context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+  EVP_PKEY* made = nullptr;
+  if (parameters == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_PUBLIC_KEY, parameters.get()) != 1) {
+    return malformed("these are no numbers of an RSA key");
+  }
+  const PkeyHandle key(made);
+  return from_der(encode_spki(key.get()));
 }
 
 Result<PublicKey> PublicKey::from_pem(std::string_view pem) {

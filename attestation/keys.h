@@ -31,6 +31,12 @@ class PublicKey {
   // Makes the key on P-256, P-384 or P-521 with this point. The coordinates have 32, 48 or 66 bytes
   // each, most significant byte first, which tells the curve. Errors: those of from_der().
   [[nodiscard]] static Result<PublicKey> from_point(ByteView x, ByteView y);
+  // Makes the RSA key of these numbers, most significant byte first. Errors: those of from_der().
+  struct RsaNumbers {
+    Bytes modulus;
+    Bytes exponent;
+  };
+  [[nodiscard]] static Result<PublicKey> from_rsa(const RsaNumbers& numbers);
   // Parses one PEM block "PUBLIC KEY". Text before the block is skipped; text after it is refused.
   [[nodiscard]] static Result<PublicKey> from_pem(std::string_view pem);
   PublicKey(PublicKey&&) noexcept;
@@ -66,12 +72,7 @@ class PublicKey {
   // Errors: signature-invalid, also for a hash of another algorithm.
   [[nodiscard]] Status verify_digest(const Digest& digest, ByteView signature) const;
 
-  // Modulus and public exponent of an RSA key, most significant byte first without leading zeros.
-  struct RsaNumbers {
-    Bytes modulus;
-    Bytes exponent;
-  };
-  // Nothing for a key of another kind.
+  // Returns the numbers of an RSA key without leading zeros. Nothing for a key of another kind.
   [[nodiscard]] std::optional<RsaNumbers> rsa_numbers() const;
 
  private:

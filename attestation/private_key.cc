@@ -210,19 +210,6 @@ Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm) {
   return make_signer(std::move(key));
 }
 
-Result<std::unique_ptr<Signer>> signer_in_token(PkeyHandle key) {
-  const ErrorQueueGuard guard;
-  ASSAY_ASSIGN(PublicKey public_key, public_half(key.get()));
-  auto signer = std::make_unique<PrivateKey>(std::move(key), std::move(public_key));
-  const ByteView message = as_bytes("assay/token-key/v1");
-  ASSAY_ASSIGN(const Bytes signature, signer->sign(message));
-  ASSAY_ASSIGN(const PublicKey half, PublicKey::from_der(signer->public_key()));
-  if (!half.verify(message, signature)) {
-    return unusable("the private and the public half of the key do not belong together");
-  }
-  return signer;
-}
-
 bool is_encrypted_pem(std::string_view pem) {
   return pem.starts_with("-----BEGIN " + std::string(kEncryptedLabel) + "-----");
 }

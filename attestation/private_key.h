@@ -16,9 +16,6 @@ namespace assay::attestation {
 // Parses exactly one PKCS#8 block, plain or PBES2. Errors: key-unusable, unsupported-key.
 [[nodiscard]] Result<std::unique_ptr<Signer>> parse_private_key(std::string_view pem,
                                                                 const SecretBytes& passphrase);
-// Makes a signer of a key that stays in a token and has its public half with it. Makes one signature
-// and verifies it, so that both halves belong together. Errors: key-unusable, unsupported-key.
-[[nodiscard]] Result<std::unique_ptr<Signer>> signer_in_token(PkeyHandle key);
 // Encodes a key that this library made or loaded as PEM. Encrypts it with PBES2 (scrypt,
 // AES-256-CBC) when `passphrase` is not empty.
 [[nodiscard]] Result<SecretBytes> encode_private_key(const Signer& signer,

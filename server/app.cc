@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attestation/keys.h"
+#include "attestation/pkcs11/token_signer.h"
 #include "schemas/checkpoint.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
@@ -39,6 +40,7 @@ constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
 constexpr std::chrono::hours kDay{24};
 constexpr std::chrono::hours kCertificateWarning{30 * 24};
 constexpr std::chrono::seconds kUnselectedInterval{1};
+constexpr std::chrono::seconds kTokenInterval{1};
 constexpr std::chrono::seconds kClockWarning{1};  // corrections of clocks are smaller
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
@@ -91,7 +93,7 @@ struct App::Impl {
     ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
     ASSAY_ASSIGN(log_signer, attestation::load_private_key(config.log_key_file, passphrase));
     ASSAY_ASSIGN(service_signer,
-                 attestation::load_private_key(config.service_key_file, passphrase));
+                 attestation::pkcs11::load_signing_key(config.service_key_file, passphrase));
     ASSAY_TRY(load_ear_keys(passphrase));
     storage::SqliteOptions options = store_options(config);
     options.wall = [this] { return clock.wall(); };
@@ -250,6 +252,7 @@ struct App::Impl {
     }
     ASSAY_TRY(warn_of_admission());
     start_flushing();
+    watch_token();
     log.info("started", {{"version", version()},
                          {"api_port", api_port},
                          {"admission_port", admission_port},
@@ -301,6 +304,31 @@ struct App::Impl {
                 reads ? "store_readable" : "store_unreadable",
                 reads ? Json::object() : error_fields(read.error()));
     }
+  }
+
+  // A key in a token is asked for once a second, so that the service is not ready while it cannot
+  // sign, before anybody asks, and ready again afterwards. A token may take long to answer.
+  void watch_token() {
+    auto* const token = dynamic_cast<attestation::pkcs11::TokenSigner*>(service_signer.get());
+    if (token == nullptr) {
+      return;
+    }
+    token_watch = std::jthread([this, token](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      bool signs = true;
+      while (!stop.stop_requested()) {
+        never.wait_for(lock, stop, kTokenInterval, [] { return false; });
+        const Status state = token->look();
+        if (state.has_value() != signs) {
+          signs = state.has_value();
+          log.write(signs ? LogLevel::kInfo : LogLevel::kError,
+                    signs ? "signing_key_back" : "signing_key_gone",
+                    signs ? Json::object() : error_fields(state.error()));
+        }
+      }
+    });
   }
 
   void start_flushing() {
@@ -379,6 +407,7 @@ struct App::Impl {
     http->stop();
     http.reset();
     flusher = {};  // stops it after a last round
+    token_watch = {};
     affected.reset();
     reappraiser.reset();
     if (!config.ready_file.empty()) {
@@ -417,6 +446,7 @@ struct App::Impl {
   Json ready_content;  // of ready_file, until it is written
   bool ready_waiting = false;
   std::jthread flusher;
+  std::jthread token_watch;  // runs while the service's key is in a token
 };
 
 App::App(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

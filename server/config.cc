@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "attestation/pkcs11/uri.h"
 #include "schemas/core/json_advice.h"
 #include "schemas/posix/descriptor.h"
 #include "schemas/posix/secret_file.h"
@@ -40,6 +41,15 @@ class Reader {
   void path(const char* member, std::string& out) const {
     if (json_.contains(member)) {
       out = (folder_ / json_.at(member).get<std::string>()).lexically_normal().string();
+    }
+  }
+  // A file, or the URI of a key in a token, which stays as it is.
+  void key(const char* member, std::string& out) const {
+    if (json_.contains(member) &&
+        attestation::pkcs11::is_uri(json_.at(member).get_ref<const std::string&>())) {
+      text(member, out);
+    } else {
+      path(member, out);
     }
   }
   void paths(const char* member, std::vector<std::string>& out) const {
@@ -152,9 +162,9 @@ Config read_config(const Reader& reader) {
   reader.in("store").number("max_group", config.store_max_group);
   reader.path("anchor_file", config.anchor_file);
   reader.in("log").text("origin", config.log_origin);
-  reader.in("log").path("key_file", config.log_key_file);
+  reader.in("log").key("key_file", config.log_key_file);
   reader.in("log").number("public_entries", config.log_public_entries);
-  reader.path("service_key_file", config.service_key_file);
+  reader.key("service_key_file", config.service_key_file);
   read_nodes(reader.in("attestation"), reader.in("nodes"), config);
   read_plugins(reader.in("attestation"), config);
   reader.path("passphrase_file", config.passphrase_file);
@@ -196,6 +206,18 @@ Status check(const Config& config) {
       !config.admission->path_secret_file.empty()) {
     return fail(ErrorCode::kInvalidConfig, "path_secret_file goes with client_auth \"path\"",
                 "/admission/path_secret_file");
+  }
+  if (attestation::pkcs11::is_uri(config.log_key_file)) {
+    return fail(
+        ErrorCode::kInvalidConfig,
+        "the key of the log is a file: checkpoints are signed with Ed25519, and keys of tokens "
+        "are ECDSA or RSA",
+        "/log/key_file");
+  }
+  if (attestation::pkcs11::is_uri(config.service_key_file)) {
+    if (const auto uri = attestation::pkcs11::parse_uri(config.service_key_file); !uri) {
+      return fail(ErrorCode::kInvalidConfig, uri.error().detail, "/service_key_file");
+    }
   }
   if (config.log_key_file == config.service_key_file) {
     return fail(ErrorCode::kInvalidConfig, "log and service need a key each; a key has one purpose",

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "attestation/keys.h"
+#include "attestation/pkcs11/token_signer.h"
+#include "attestation/pkcs11/uri.h"
 #include "schemas/checkpoint.h"
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
@@ -32,6 +34,9 @@ Status make_folders(const Config& config) {
     paths.push_back(config.ear_key_files.front());
   }
   for (const std::string& path : paths) {
+    if (attestation::pkcs11::is_uri(path)) {
+      continue;
+    }
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
@@ -69,6 +74,9 @@ Status make_certificate(const Config& config, Timestamp now, InitReport& report)
 Result<std::unique_ptr<Signer>> key_at(const std::string& path, SignatureAlgorithm algorithm,
                                        const SecretBytes& passphrase,
                                        std::vector<std::string>& created) {
+  if (attestation::pkcs11::is_uri(path)) {
+    return attestation::pkcs11::load_signing_key(path, passphrase);
+  }
   if (!exists(path)) {
     ASSAY_ASSIGN(const auto fresh, attestation::generate_key(algorithm));
     ASSAY_TRY(attestation::save_private_key(*fresh, path, passphrase));

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "attestation/keys.h"
+#include "attestation/pkcs11/token_signer.h"
 #include "schemas/checkpoint.h"
 #include "server/hold_time.h"
 #include "server/init.h"
@@ -43,7 +44,8 @@ struct Rotation {
 
 Result<Keys> load_keys(const Config& config, const SecretBytes& passphrase) {
   Keys keys;
-  ASSAY_ASSIGN(keys.current[0], attestation::load_private_key(config.service_key_file, passphrase));
+  ASSAY_ASSIGN(keys.current[0],
+               attestation::pkcs11::load_signing_key(config.service_key_file, passphrase));
   ASSAY_ASSIGN(keys.current[1], attestation::load_private_key(config.log_key_file, passphrase));
   for (const std::string& file : config.ear_key_files) {
     ASSAY_ASSIGN(SignerHandle key, attestation::load_private_key(file, passphrase));
@@ -60,7 +62,10 @@ Result<Keys> load_keys(const Config& config, const SecretBytes& passphrase) {
 Status check_new_key(const Rotation& rotation, const std::vector<RotatedKey>& known,
                      bool interrupted) {
   const Signer& next = *rotation.keys.next;
-  if (next.algorithm() != rotation.keys.of(rotation.kind)->algorithm()) {
+  // Readers of decisions take the algorithm from the key set. The log and attestation results have
+  // one algorithm each.
+  if (rotation.kind != RotatedKind::kService &&
+      next.algorithm() != rotation.keys.of(rotation.kind)->algorithm()) {
     return fail(ErrorCode::kUnsupportedKey, "the new key is of another algorithm than the old one");
   }
   bool used = std::ranges::any_of(rotation.keys.current, [&](const SignerHandle& key) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "attestation/keys.h"
+#include "attestation/pkcs11/token_signer.h"
+#include "attestation/pkcs11/uri.h"
 #include "attestation/private_key.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/secrets.h"
@@ -44,48 +46,92 @@ Result<TrustedKey> pem_key(const std::string& path, const SigningContext& contex
   return trust_fully(*key, context);
 }
 
-// Ed25519 keys of a JSON Web Key Set (RFC 8037), which is how the service publishes its own.
+// Without padding in the file; RFC 4648 section 5.
+Result<Bytes> part_of(const Json& key, const char* name) {
+  std::string text = client::text_at(key, name);
+  text.append((4 - text.size() % 4) % 4, '=');
+  return base64_decode_any(text);
+}
+
+// A key of a JSON Web Key Set (RFC 7517), in the forms in which the service publishes its own.
+// Nothing for a key of another form.
+Result<std::optional<attestation::PublicKey>> key_in_set(const Json& item) {
+  using Key = std::optional<attestation::PublicKey>;
+  const std::string type = client::text_at(item, "kty");
+  if (type == "OKP" && client::text_at(item, "crv") == "Ed25519") {
+    ASSAY_ASSIGN(const Bytes point, part_of(item, "x"));
+    Bytes spki = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    spki.insert(spki.end(), point.begin(), point.end());
+    ASSAY_ASSIGN(attestation::PublicKey key, attestation::PublicKey::from_der(spki));
+    return Key(std::move(key));
+  }
+  if (type == "EC") {
+    ASSAY_ASSIGN(const Bytes x, part_of(item, "x"));
+    ASSAY_ASSIGN(const Bytes y, part_of(item, "y"));
+    ASSAY_ASSIGN(attestation::PublicKey key, attestation::PublicKey::from_point(x, y));
+    return Key(std::move(key));
+  }
+  if (type == "RSA") {
+    ASSAY_ASSIGN(const Bytes n, part_of(item, "n"));
+    ASSAY_ASSIGN(const Bytes e, part_of(item, "e"));
+    ASSAY_ASSIGN(attestation::PublicKey key, attestation::PublicKey::from_rsa({n, e}));
+    return Key(std::move(key));
+  }
+  return Key();
+}
+
 Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const SigningContext& context) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
   std::vector<TrustedKey> keys;
   for (const Json& item : client::list_at(json, "keys")) {
-    if (client::text_at(item, "kty") != "OKP" || client::text_at(item, "crv") != "Ed25519") {
+    auto key = key_in_set(item);
+    if (!key) {
+      return fail(ErrorCode::kInvalidEncoding, "The key set holds a malformed key", path);
+    }
+    if (!*key) {
       continue;
     }
-    // Without padding in the file; RFC 4648 section 5.
-    constexpr std::size_t kEncodedKey = 43;
-    const std::string text = client::text_at(item, "x");
-    ASSAY_ASSIGN(const Bytes point, text.size() == kEncodedKey
-                                        ? base64_decode_any(text + "=")
-                                        : fail(ErrorCode::kInvalidEncoding,
-                                               "The key set holds a malformed key", path));
-    Bytes spki = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
-    spki.insert(spki.end(), point.begin(), point.end());
-    ASSAY_ASSIGN(const attestation::PublicKey key, attestation::PublicKey::from_der(spki));
-    keys.push_back(trust_fully(key, context));
+    keys.push_back(trust_fully(**key, context));
     if (item.contains("not_after")) {
       ASSAY_ASSIGN(keys.back().not_after, parse_rfc3339(client::text_at(item, "not_after")));
     }
   }
   if (keys.empty()) {
-    return fail(ErrorCode::kUsage, "The file holds no Ed25519 keys", path);
+    return fail(ErrorCode::kUsage, "The file holds no keys that are used here", path);
   }
   return keys;
 }
 
 }  // namespace
 
+namespace {
+
+Result<std::unique_ptr<Signer>> load_from_token(const std::string& text,
+                                                const std::string& passphrase_file) {
+  ASSAY_ASSIGN(const attestation::pkcs11::Uri uri, attestation::pkcs11::parse_uri(text));
+  SecretBytes pin;
+  if (uri.pin_source.empty()) {
+    ASSAY_ASSIGN(pin, read_passphrase(passphrase_file,
+                                      "PIN for " + attestation::pkcs11::path_of(uri), false));
+  }
+  return attestation::pkcs11::load_token_key(text, pin);
+}
+
+}  // namespace
+
 void add_signing_options(const Command& verb, SigningFlags& flags, bool required) {
-  verb.option("--key", flags.keys, "FILE",
-              "private key to sign with; may be given again for more signatures");
+  verb.option(
+      "--key", flags.keys, "FILE",
+      "private key to sign with: a file, or a pkcs11: URI (docs/keys.md); may be given again for "
+      "more signatures");
   if (required) {
     verb.required();
   }
   verb.option(
       "--passphrase-file", flags.passphrase_file, "FILE",
-      "file of mode 0600 with the passphrase of an encrypted key; asked for on the terminal "
-      "otherwise");
+      "file of mode 0600 with the passphrase of an encrypted key, or the PIN of a token; asked for "
+      "on the terminal otherwise");
   verb.option("--keyid", flags.keyid, "FORM",
               "keyid of the signatures: none, sha256, ssh, tuf, or the text itself (default none, "
               "which other DSSE software takes; see docs/dsse.md)");
@@ -94,6 +140,9 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
 Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
                                             const std::string& passphrase_file) {
   client::protect_process();
+  if (attestation::pkcs11::is_uri(path)) {
+    return load_from_token(path, passphrase_file);
+  }
   bool encrypted = false;
   {
     ASSAY_ASSIGN(const SecretBytes pem, client::read_key_file(path));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators and tools ask: is it up, what does it measure, what does it serve.
 
+#include "attestation/pkcs11/token_signer.h"
 #include "embedded/openapi.h"
 #include "server/api/handlers.h"
 
@@ -24,6 +25,11 @@ Result<Response> get_readyz(Api& api, const Call& /*call*/) {
                 "storage: the store cannot be read or written; the log of assayd says why");
   }
   ASSAY_TRY(require_time(api.services));
+  const auto* const token =
+      dynamic_cast<const attestation::pkcs11::TokenSigner*>(&api.services.service_signer);
+  if (token != nullptr) {
+    ASSAY_TRY(token->state());
+  }
   return text("ok\n");
 }
 
