@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   cli::add_collateral(root, context);
   cli::add_review(root, context);
   cli::add_sign(root, context);
+  cli::add_verify_model(root, context);
   cli::add_push(root, context);
   cli::add_search(root, context);
   cli::add_release(root, context);

@@ -410,6 +410,7 @@ void add_manifest(const Command& root, Context& context) {
   add_sign_to(group, context,
               "assay manifest sign llama.json --key publisher.pem --out llama.signed.json");
   add_manifest_verify(group, context);
+  add_manifest_import(group, context);
   add_show(group, context);
   add_manifest_prove(group, context);
   add_manifest_place(group, context);

@@ -8,6 +8,7 @@
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/review/show.h"
+#include "cli/verbs/sign_model.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 
@@ -22,6 +23,8 @@ struct SignOptions {
   std::string out;
   bool yes = false;
   ReviewFlags review;
+  std::string format = "dsse";
+  SignModelFlags model;
 };
 
 Result<attestation::Envelope> sign_document(LoadedDocument document,
@@ -48,7 +51,23 @@ Result<LoadedDocument> load_to_sign(const SignOptions& options) {
   return document;
 }
 
+Result<Exit> sign_files(const Context& context, const SignOptions& options) {
+  if (options.signing.keys.size() != 1 || !options.type.empty()) {
+    return fail(ErrorCode::kUsage,
+                "A signature of a model has one --key and no --type; more people sign a manifest");
+  }
+  ASSAY_ASSIGN(const auto signer,
+               load_signer(options.signing.keys.front(), options.signing.passphrase_file));
+  return sign_model(context, options.file, options.model, *signer, options.out);
+}
+
 Result<Exit> sign(const Context& context, const SignOptions& options) {
+  if (options.format == "oms") {
+    return sign_files(context, options);
+  }
+  if (are_given(options.model)) {
+    return fail(ErrorCode::kUsage, "Options of models go with --format oms");
+  }
   ASSAY_ASSIGN(LoadedDocument document, load_to_sign(options));
   const PayloadKind kind = document.payload.kind;
   const std::string id = document.payload.id().text();
@@ -90,7 +109,9 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
   return Exit::kYes;
 }
 
-void add_sign_verb(const Command& parent, Context& context, const std::string& example) {
+// `models`: also with --format oms.
+void add_sign_verb(const Command& parent, Context& context, const std::string& example,
+                   bool models) {
   auto options = std::make_shared<SignOptions>();
   const Command verb = parent.add("sign", "Sign a document, or add a signature to an envelope");
   verb.argument(
@@ -105,6 +126,15 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
               "where to write the envelope (default: standard output); may be FILE itself");
   verb.flag("--yes", options->yes, "show what is signed, but do not ask");
   add_review_options(verb, options->review);
+  if (models) {
+    verb.choice(
+        "--format", options->format, {"dsse", "oms"},
+        "dsse: an envelope with a document (default); oms: a signature of the model at FILE, "
+        "as 'model_signing verify' reads it");
+    add_sign_model_options(verb, options->model);
+    verb.example("assay sign --format oms ./llama --key vendor.pem --out ./llama/model.sig",
+                 "sign a model for users of model_signing; the key is ECDSA");
+  }
   verb.note(
       "The result is a DSSE envelope. Documents of assay's own are checked first and signed in\n"
       "canonical form, so the layout of the file does not matter and a second signer signs the "
@@ -123,11 +153,12 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
 }  // namespace
 
 void add_sign(const Command& root, Context& context) {
-  add_sign_verb(root, context, "assay sign llama.json --key publisher.pem --out llama.signed.json");
+  add_sign_verb(root, context, "assay sign llama.json --key publisher.pem --out llama.signed.json",
+                true);
 }
 
 void add_sign_to(const Command& group, Context& context, const std::string& example) {
-  add_sign_verb(group, context, example);
+  add_sign_verb(group, context, example, false);
 }
 
 }  // namespace assay::cli

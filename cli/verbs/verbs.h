@@ -16,6 +16,7 @@ void add_evidence(const Command& root, Context& context);
 void add_collateral(const Command& root, Context& context);
 void add_setup(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
+void add_verify_model(const Command& root, Context& context);
 void add_review(const Command& root, Context& context);
 void add_key(const Command& root, Context& context);
 void add_trust(const Command& root, Context& context);
@@ -40,6 +41,7 @@ void add_worker(const Command& root, Context& context);
 
 // Verbs of "manifest" and "policy" that have their own files, and signing under a group's name.
 void add_manifest_verify(const Command& group, Context& context);
+void add_manifest_import(const Command& group, Context& context);
 void add_manifest_prove(const Command& group, Context& context);
 void add_manifest_place(const Command& group, Context& context);
 void add_policy_activation(const Command& group, Context& context);
