@@ -54,6 +54,10 @@ struct StatementFact {
   std::vector<std::string> names{};
   std::optional<WithdrawnFact> withdrawn{};
   std::vector<StageEvidenceFact> evidence{};  // of the keys that signed; any order
+  // Of a statement about another digest of this artifact: the manifests of this artifact that name
+  // that digest. The statement counts only under a policy that believes one of these manifests.
+  // Empty: the statement names the artifact itself.
+  std::vector<StatementId> joined_by{};
 };
 
 struct ManifestFact {

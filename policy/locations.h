@@ -44,6 +44,11 @@ using PublisherDemands = std::vector<const ManifestCondition*>;
 [[nodiscard]] Names names_of(const PublisherDemands& demands, const JudgedFacts& facts,
                              std::string_view name);
 
+// Returns the manifests that give these names. Empty when no statement is about another digest of
+// the artifact, because nothing depends on them then.
+[[nodiscard]] Believed believed_manifests(const PublisherDemands& demands, const JudgedFacts& facts,
+                                          std::string_view name);
+
 using LocationSet = std::set<std::string, std::less<>>;
 
 // The locations of one model that one policy accepts (`counted`) or may accept (`undecided`).

@@ -49,6 +49,8 @@ struct JudgedStatement {
 };
 
 using Names = std::set<std::string_view>;
+// Ids of the manifests of an artifact that a policy believes.
+using Believed = std::set<StatementId>;
 
 // Returns the names to ask check_grant() about instead of all of `names`, which must not be empty:
 // for each role of the key one name that its pattern covers, if there is one, so that the cost does
@@ -79,6 +81,7 @@ struct JudgedFacts {
   std::vector<JudgedStatement> statements{};      // in log order
   std::vector<JudgedSigner> statement_signers{};  // storage that `statements` borrows from
   std::optional<Names> names{};  // under which `statements` were judged; nullopt: not judged yet
+  Believed believed{};           // with which they were judged
 };
 
 // Judges manifests and placements. No statement is judged yet.
@@ -87,8 +90,10 @@ struct JudgedFacts {
 // Judges all statements of `judged`, in place of what was judged before. A signature counts when
 // check_grant() (schemas/trust.h) passes under one of `names`, and a role of the key covers every
 // name that the statement itself gives to the artifact. Without names, only roles for every name
-// ("*") count.
-void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged);
+// ("*") count. A statement about another digest of the artifact counts only when a manifest in
+// `believed` joins that digest (StatementFact::joined_by).
+void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged,
+                      const Believed& believed = {});
 
 // Returns what an explanation says of those `statements` that were withdrawn: [{"statement",
 // "reason", "since", "by"}], in the order given, at most 16; null when none was.

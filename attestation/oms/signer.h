@@ -19,7 +19,7 @@ struct VerifiedSigner {
 
 // Returns whom `trust` finds behind `bundle`. For sigstore this includes the signature over the
 // envelope; for the other methods the caller still has to verify it with `key`. Errors: those of
-// verify_bundle() but signature-invalid of a key.
+// verify_bundle(), but those of the statement.
 [[nodiscard]] Result<VerifiedSigner> signer_of(const Bundle& bundle, ByteView json,
                                                const Trust& trust);
 

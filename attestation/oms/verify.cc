@@ -47,6 +47,10 @@ Result<std::string> sign_bundle(const Statement& statement, const Signer& signer
                sign_envelope(kStatementPayloadType, as_bytes(payload), signers, kKeyidNone));
   Material material = KeyMaterial{hint_of(key)};
   if (!chain.empty()) {
+    ASSAY_ASSIGN(const x509::Certificate certificate, x509::Certificate::from_der(chain.front()));
+    if (certificate.key_der() != signer.public_key()) {
+      return fail(ErrorCode::kKeyUnusable, "the first certificate is that of another key");
+    }
     material = CertificateMaterial{{chain.begin(), chain.end()}};
   }
   return encode_bundle({std::move(material), std::move(envelope)});

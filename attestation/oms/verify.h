@@ -18,6 +18,8 @@
 #include "attestation/keys.h"
 #include "attestation/oms/bundle.h"
 #include "attestation/oms/statement.h"
+#include "attestation/sigstore/trusted_root.h"
+#include "attestation/x509/certificate.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 
@@ -27,14 +29,17 @@ namespace assay::attestation::oms {
 struct TrustedPublicKey {
   PublicKey key;  // ECDSA on P-256, P-384 or P-521
 };
+// The certificate of the signer must name the purpose code signing and lead to one of the roots, or
+// be one of them (section 8.2). It may be a CA, as those of model_signing's own tests are.
 struct TrustedRoots {
-  std::vector<Bytes> roots;  // DER
-  Timestamp at;              // when the certificates must be valid
+  std::vector<x509::Certificate> roots;
+  Timestamp at;  // when all certificates of the path must be valid
 };
 struct TrustedIdentity {
   std::string identity;  // the SAN of the certificate, compared exactly
   std::string issuer;    // of the OIDC token, compared exactly
-  Bytes trusted_root;    // trusted_root.json of sigstore
+  sigstore::TrustedRoot trusted_root;
+  Timestamp now;  // nothing may have been signed later
 };
 using Trust = std::variant<TrustedPublicKey, TrustedRoots, TrustedIdentity>;
 

@@ -165,7 +165,7 @@ Purpose purpose_of(const Certificate& certificate, std::string_view purpose) {
 }
 
 Status check_leaf(const Certificate& leaf, const PathOptions& options) {
-  if (leaf.is_ca()) {
+  if (leaf.is_ca() && !options.allow_ca_leaf) {
     return refused(leaf, "a CA does not sign documents");
   }
   const std::uint32_t usage = X509_get_key_usage(x509_of(leaf));
@@ -217,7 +217,7 @@ Status check_time(const Certificate& certificate, Timestamp time) {
 
 Status check_path(const std::vector<Certificate>& path, const PathOptions& options) {
   // With PARTIAL_CHAIN, OpenSSL is content with a leaf that is an anchor.
-  if (path.size() < 2) {
+  if (path.size() < 2 && !options.allow_anchor_leaf) {
     return fail(ErrorCode::kCertificateUntrusted,
                 "the certificate itself is an anchor; an anchor counts only as an issuer");
   }

@@ -34,9 +34,14 @@ struct PathOptions {
   bool allow_non_repudiation = false;
   // Whether a leaf without keyUsage is refused.
   bool require_key_usage = true;
+  // For formats whose signers do so (OpenSSF Model Signing): whether the leaf may be a CA, and
+  // whether it may be an anchor itself. The path is then the leaf alone.
+  bool allow_ca_leaf = false;
+  bool allow_anchor_leaf = false;
 };
 
-// A path that was verified: the leaf first, the anchor last, at least two certificates.
+// A path that was verified: the leaf first, the anchor last, at least two certificates unless the
+// leaf was allowed to be an anchor.
 struct VerifiedPath {
   std::vector<Certificate> certificates;
 
@@ -49,10 +54,10 @@ struct VerifiedPath {
 // Finds a path from `leaf` through some of `intermediates`, which need no trust, to one of
 // `anchors`, and validates it: signatures, names, validity, basicConstraints, path length,
 // keyUsage, extended key usage, name constraints, certificate policies as far as the path demands
-// them, and no critical extension that OpenSSL does not know. The leaf must be no CA, every issuer
-// one, and an anchor counts only as an issuer. Signatures must be made with SHA-256, SHA-384,
-// SHA-512 or Ed25519; the anchor's own signature is not looked at. An anchor need not be
-// self-signed.
+// them, and no critical extension that OpenSSL does not know. Unless `options` allow it, the leaf
+// must be no CA, and an anchor counts only as an issuer. Every issuer must be a CA. Signatures must
+// be made with SHA-256, SHA-384, SHA-512 or Ed25519; the anchor's own signature is not looked at.
+// An anchor need not be self-signed.
 //
 // Errors: certificate-untrusted when no path leads to an anchor, also because a signature on the
 // way does not verify; certificate-expired and certificate-not-yet-valid for one that is not valid

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/documents/model_signature.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cli/documents/keys.h"
@@ -21,7 +23,44 @@ Result<oms::Trust> trust_key(const std::string& path) {
   return oms::TrustedPublicKey{*std::move(key)};
 }
 
+Result<Timestamp> time_of(const ModelTrustFlags& flags, const Clock& clock) {
+  return flags.at.empty() ? Result<Timestamp>(clock.now()) : parse_rfc3339(flags.at);
+}
+
+Result<oms::Trust> trust_roots(const ModelTrustFlags& flags, const Clock& clock) {
+  oms::TrustedRoots trust;
+  ASSAY_ASSIGN(trust.at, time_of(flags, clock));
+  for (const std::string& path : flags.roots) {
+    ASSAY_ASSIGN(auto certificates, load_certificates(path));
+    std::ranges::move(certificates, std::back_inserter(trust.roots));
+  }
+  return trust;
+}
+
+Result<oms::Trust> trust_identity(const ModelTrustFlags& flags, const Clock& clock) {
+  if (flags.identity.empty() || flags.issuer.empty() || flags.trusted_root.empty() ||
+      !flags.at.empty()) {
+    return fail(ErrorCode::kUsage,
+                "A signature through sigstore needs --certificate-identity, "
+                "--certificate-oidc-issuer and --trusted-root, and proves its own time without "
+                "--at");
+  }
+  ASSAY_ASSIGN(const Bytes json,
+               client::read_file(flags.trusted_root, attestation::sigstore::kMaxTrustedRootBytes));
+  ASSAY_ASSIGN(auto root, attestation::sigstore::parse_trusted_root(json));
+  return oms::TrustedIdentity{flags.identity, flags.issuer, std::move(root), clock.now()};
+}
+
 }  // namespace
+
+Result<std::vector<attestation::x509::Certificate>> load_certificates(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes file, client::read_file(path, attestation::x509::kMaxCertificateFile));
+  auto certificates = attestation::x509::parse_certificates(file);
+  if (!certificates && certificates.error().where.empty()) {
+    return fail(certificates.error().code, certificates.error().detail, path);
+  }
+  return certificates;
+}
 
 void add_model_trust_options(const Command& verb, ModelTrustFlags& flags) {
   verb.option("--key", flags.key, "FILE", "public key (PEM) that is trusted to have signed");
@@ -39,7 +78,7 @@ void add_model_trust_options(const Command& verb, ModelTrustFlags& flags) {
             "also accept signatures of model_signing 0.2, which bind less");
 }
 
-Result<oms::Trust> load_model_trust(const ModelTrustFlags& flags, const Clock& /*clock*/) {
+Result<oms::Trust> load_model_trust(const ModelTrustFlags& flags, const Clock& clock) {
   const bool keyless =
       !flags.identity.empty() || !flags.issuer.empty() || !flags.trusted_root.empty();
   if ((flags.key.empty() ? 0 : 1) + (flags.roots.empty() ? 0 : 1) + (keyless ? 1 : 0) != 1) {
@@ -50,7 +89,7 @@ Result<oms::Trust> load_model_trust(const ModelTrustFlags& flags, const Clock& /
   if (!flags.key.empty()) {
     return trust_key(flags.key);
   }
-  return fail(ErrorCode::kUsage, "Certificates are not verified yet");
+  return keyless ? trust_identity(flags, clock) : trust_roots(flags, clock);
 }
 
 Result<ModelSignature> verify_model_signature(ByteView json, const oms::Trust& trust,

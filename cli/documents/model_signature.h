@@ -30,6 +30,11 @@ void add_model_trust_options(const Command& verb, ModelTrustFlags& flags);
 // identity with its issuer and trusted root; those of reading the files.
 [[nodiscard]] Result<oms::Trust> load_model_trust(const ModelTrustFlags& flags, const Clock& clock);
 
+// Reads the certificates in a file, in PEM or DER. Errors: those of parse_certificates()
+// (attestation/x509/certificate.h).
+[[nodiscard]] Result<std::vector<attestation::x509::Certificate>> load_certificates(
+    const std::string& path);
+
 // A bundle whose signature was verified.
 struct ModelSignature {
   oms::Signed by;

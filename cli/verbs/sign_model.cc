@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attestation/oms/verify.h"
+#include "cli/documents/model_signature.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs/signed_files.h"
@@ -78,6 +79,17 @@ Result<oms::Serialization> serialization_of(const SignModelFlags& flags) {
   return how;
 }
 
+Result<std::vector<Bytes>> chain_of(const SignModelFlags& flags) {
+  std::vector<Bytes> chain;
+  for (const std::string& path : flags.certificates) {
+    ASSAY_ASSIGN(const auto certificates, load_certificates(path));
+    for (const attestation::x509::Certificate& one : certificates) {
+      chain.push_back(one.der());
+    }
+  }
+  return chain;
+}
+
 // What a signature says, with every digest.
 Result<oms::Statement> state(const Context& context, const std::string& path,
                              const SignModelFlags& flags, const std::string& out) {
@@ -127,11 +139,9 @@ bool are_given(const SignModelFlags& flags) {
 
 Result<Exit> sign_model(const Context& context, const std::string& path,
                         const SignModelFlags& flags, const Signer& signer, const std::string& out) {
-  if (!flags.certificates.empty()) {
-    return fail(ErrorCode::kUsage, "Certificates are not written yet");
-  }
+  ASSAY_ASSIGN(const std::vector<Bytes> chain, chain_of(flags));
   ASSAY_ASSIGN(const oms::Statement statement, state(context, path, flags, out));
-  ASSAY_ASSIGN(const std::string bundle, oms::sign_bundle(statement, signer, {}));
+  ASSAY_ASSIGN(const std::string bundle, oms::sign_bundle(statement, signer, chain));
   if (out.empty() || out == "-") {
     print_document(bundle + "\n");
     return Exit::kYes;

@@ -76,6 +76,18 @@ JudgedStatement judge(const StatementFact& fact, const SigningContext& context, 
   return {&fact, judged.signers.back()};
 }
 
+bool is_joined(const StatementFact& statement, const Believed& believed) {
+  return statement.joined_by.empty() ||
+         std::any_of(statement.joined_by.begin(), statement.joined_by.end(),
+                     [&believed](const StatementId& id) { return believed.contains(id); });
+}
+
+JudgedSigner if_joined(JudgedSigner judged, bool joined) {
+  return joined ? judged
+                : JudgedSigner{judged.identity, SignerState::kRejected, Reason::kManifestMissing,
+                               judged.signed_at};
+}
+
 bool counts(const JudgedSigner& signer) { return signer.state == SignerState::kCounts; }
 
 Json texts(const Names& values) {
@@ -151,7 +163,8 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   return judged;
 }
 
-void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
+void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged,
+                      const Believed& believed) {
   const Names asked = names.empty() ? Names{kUnknownName} : names;
   const StatementIndex& index = *judged.index;
   std::vector<std::optional<JudgedSigner>> known(index.alike.size());
@@ -161,6 +174,7 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
   judged.statements.reserve(index.in_order.size());
   std::size_t from = 0;
   for (std::size_t i = 0; i < index.in_order.size(); ++i) {
+    const bool joined = is_joined(*index.in_order[i], believed);
     for (std::size_t s = from; s < index.ends[i]; ++s) {
       const StatementIndex::Signature& signature = index.signatures[s];
       std::optional<JudgedSigner>& one = known[signature.alike];
@@ -168,7 +182,9 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
         one = judge(index.alike[signature.alike], asked, now);
       }
       judged.statement_signers.push_back(
-          with(unless_withdrawn(at_time(*one, signature.signed_at, now), *index.in_order[i]),
+          with(if_joined(unless_withdrawn(at_time(*one, signature.signed_at, now),
+                                          *index.in_order[i]),
+                         joined),
                signature.certificate));
     }
     judged.statements.push_back(
@@ -177,6 +193,7 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
     from = index.ends[i];
   }
   judged.names = names;
+  judged.believed = believed;
 }
 
 Json withdrawn_among(std::span<const JudgedStatement* const> statements) {

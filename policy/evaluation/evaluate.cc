@@ -190,10 +190,13 @@ PodView pod_view(const PolicyDocument& policy, const Workload& workload,
   return view;
 }
 
-// Policies that believe the same names share what is judged.
-void believe(const Names& names, Timestamp now, JudgedFacts& facts) {
-  if (facts.names != names) {
-    judge_statements(names, now, facts);
+// Policies that believe the same names and manifests share what is judged.
+void believe(const PublisherDemands& demands, std::string_view name, Timestamp now,
+             JudgedFacts& facts) {
+  const Names names = names_of(demands, facts, name);
+  const Believed believed = believed_manifests(demands, facts, name);
+  if (facts.names != names || facts.believed != believed) {
+    judge_statements(names, now, facts, believed);
   }
 }
 
@@ -375,7 +378,7 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
       const PodView view = pod_view(policy.document, workload, known, judged);
       const PublisherDemands demands = publisher_demands(policy.document);
       for (std::size_t i = 0; i < known.size(); ++i) {
-        believe(names_of(demands, judged[i], known[i].name), now, judged[i]);
+        believe(demands, known[i].name, now, judged[i]);
         Scope scope{
             judged[i],   known[i], workload.node, points, point, now, view.mounted.models[i].bound,
             workload.pod};

@@ -93,7 +93,8 @@ static auto members_of(json::As<StatementFact>) {
       std::tuple(json::always("predicate_type", &T::predicate_type),
                  json::always("stage", &T::stage), json::always("names", &T::names, kSorted),
                  json::always("predicate", &T::predicate),
-                 json::if_set("evidence", &T::evidence, kSorted)));
+                 json::if_set("evidence", &T::evidence, kSorted),
+                 json::if_set("joined_by", &T::joined_by, kSorted)));
 }
 static StatementFact start(json::As<StatementFact>) { return no_statement(); }
 Json to_json(const StatementFact& fact) { return json::write(fact); }

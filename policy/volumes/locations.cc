@@ -130,6 +130,21 @@ Names names_of(const PublisherDemands& demands, const JudgedFacts& facts, std::s
   return names;
 }
 
+Believed believed_manifests(const PublisherDemands& demands, const JudgedFacts& facts,
+                            std::string_view name) {
+  const bool any_joined = std::ranges::any_of(
+      facts.index->in_order,
+      [](const StatementFact* statement) { return !statement->joined_by.empty(); });
+  Believed believed;
+  for (const LocationStatement& own :
+       any_joined ? manifests_of_this_root(facts) : std::vector<LocationStatement>()) {
+    if ((name.empty() || own.name == name) && meets(*own.statement, demands) == Outcome::kPass) {
+      believed.insert(own.statement->fact->id);
+    }
+  }
+  return believed;
+}
+
 std::vector<LocationStatement> location_statements(const JudgedFacts& facts) {
   std::vector<LocationStatement> found = manifests_of_this_root(facts);
   for (std::size_t i = 0; i < facts.placements.size(); ++i) {

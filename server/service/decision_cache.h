@@ -39,6 +39,9 @@ struct DecisionCache {
     TrustEpochs epochs;
     std::optional<LeafIndex> newest;  // newest statement that was read; nullopt: none
     std::shared_ptr<const ArtifactFacts> facts;
+    // Snapshot::statements_version() when a manifest joins another digest to the artifact: any new
+    // statement may be about that digest. Absent otherwise.
+    std::optional<std::uint64_t> joined_version{};
   };
 
   Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id

@@ -2,6 +2,7 @@
 #include "server/service/documents/accept.h"
 
 #include "attestation/dsse.h"
+#include "attestation/oms/statement.h"
 #include "schemas/core/json_at.h"
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
@@ -122,6 +123,26 @@ Status spend(storage::Transaction& transaction, const Nonce& nonce, const Princi
 
 }  // namespace
 
+namespace {
+
+// The name for which a signer needs a role. A signature of OpenSSF Model Signing has none: it says
+// which bytes somebody signed, and needs a role for every name.
+std::string name_asked(const Statement& statement, const Subject& subject) {
+  return statement.predicate_type == attestation::oms::kPredicateType ? std::string()
+                                                                      : subject.name;
+}
+
+// The root in the subject follows from the files, whoever reads it later.
+Status check_known_predicate(const Statement& statement, ByteView payload) {
+  if (statement.predicate_type != attestation::oms::kPredicateType) {
+    return {};
+  }
+  ASSAY_TRY(attestation::oms::parse_oms_statement(payload, attestation::oms::OldForm::kRefused));
+  return {};
+}
+
+}  // namespace
+
 Result<Accepted> accept_attestation(Services& services, ByteView envelope, const Principal& actor) {
   ASSAY_ASSIGN(VerifiedEnvelope verified,
                verify_envelope(services, envelope, kStatementPayloadType));
@@ -136,9 +157,10 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
     return fail(ErrorCode::kPredicateTypeUnknown, "send manifests to /v1/manifests");
   }
   ASSAY_ASSIGN(const std::string stage, stage_of(statement));
+  ASSAY_TRY(check_known_predicate(statement, verified.envelope.payload));
   for (const Subject& subject : statement.subjects) {
     const SigningContext context{KeyPurpose::kSigner, stage, statement.predicate_type,
-                                 subject.name};
+                                 name_asked(statement, subject)};
     ASSAY_TRY(keep_granted(verified, context));
   }
 

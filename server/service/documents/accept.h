@@ -31,7 +31,8 @@ struct Accepted {
 // predicate type and the name of each subject; only such signatures are stored. A placement
 // statement, which adds locations to an artifact, must follow its own schema and come from a
 // publisher whose role covers the name. The same holds for a release statement; the release that it
-// supersedes must be stored under the same name (conflict otherwise).
+// supersedes must be stored under the same name (conflict otherwise). A signature of OpenSSF Model
+// Signing must be one (attestation/oms/statement.h), and its signer needs a role for every name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

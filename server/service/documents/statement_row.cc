@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "attestation/oms/statement.h"
 #include "schemas/core/json_at.h"
 #include "schemas/lifecycle.h"
 #include "server/service/documents/lineage_row.h"
@@ -105,9 +106,11 @@ Result<storage::StatementRow> attestation_row(const attestation::Envelope& envel
   storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
   row.stage = std::move(stage);
   std::map<std::string, std::set<std::string>> names;
+  // The name in a signature of OpenSSF Model Signing is that of a directory and binds nothing.
+  const bool nameless = statement.predicate_type == attestation::oms::kPredicateType;
   for (const Subject& subject : statement.subjects) {
     for (const auto& [algorithm, value] : subject.digest) {
-      names[algorithm + ":" + value].insert(subject.name);
+      names[algorithm + ":" + value].insert(nameless ? std::string() : subject.name);
     }
   }
   Json contents = {{"names", std::move(names)}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/facts/artifact_facts.h"
 
+#include "attestation/oms/statement.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 #include "schemas/release.h"
@@ -21,6 +22,8 @@ struct Collected {
   Envelopes envelopes = {};
   std::size_t rows = 0;
   std::optional<LeafIndex> newest = {};
+  // Manifests of the artifact by the other digests that they name, such as "sha256:<hex>".
+  std::map<std::string, std::vector<StatementId>> joins = {};
 
   [[nodiscard]] policy::Facts facts(const ArtifactId& artifact) {
     policy::Facts facts;
@@ -73,6 +76,19 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
                               row.locations,   objects,  std::move(formats)};
 }
 
+// The other digests that a manifest names. Two roots are two artifacts and never joined
+// (docs/adr/0014-two-roots-are-never-one-thing.md).
+void add_joins(const storage::StatementRow& row, const ArtifactId& artifact, Collected& collected) {
+  if (row.subjects.empty() || row.subjects.front() != artifact.text()) {
+    return;  // the artifact is not its own root
+  }
+  for (const std::string& subject : row.subjects) {
+    if (subject.starts_with("sha256:")) {
+      collected.joins[subject].push_back(row.id);
+    }
+  }
+}
+
 Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
                 const ArtifactId& artifact, Collected& collected) {
   const bool release = row.predicate_type == kReleasePredicateType;  // is about a name
@@ -94,7 +110,30 @@ Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
     return {};
   }
   ASSAY_ASSIGN(policy::ManifestFact manifest, manifest_fact(row, std::move(fact)));
+  add_joins(row, artifact, collected);
   collected.manifests.push_back(std::move(manifest));
+  return {};
+}
+
+// Signatures of OpenSSF Model Signing are about a digest of their own (attestation/oms). They say
+// which bytes somebody signed, under no name: only signers with a role for every name count.
+Status add_joined(storage::Snapshot& snapshot, Collected& collected) {
+  for (const auto& [digest, manifests] : collected.joins) {
+    ASSAY_ASSIGN(const auto indexes, snapshot.lineage().about(digest));
+    for (const LeafIndex index : indexes) {
+      ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement_at(index));
+      if (row.kind != storage::StatementKind::kAttestation ||
+          row.predicate_type != attestation::oms::kPredicateType) {
+        continue;
+      }
+      ASSAY_ASSIGN(policy::StatementFact fact,
+                   statement_fact(row, [&](const KeyId& id) { return key_of(collected, id); }));
+      ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
+      fact.joined_by = manifests;
+      collected.envelopes.emplace(row.id, row.envelopes.front());
+      collected.statements.push_back(std::move(fact));
+    }
+  }
   return {};
 }
 
@@ -128,7 +167,8 @@ Result<std::optional<ArtifactFacts>> add_newer(storage::Snapshot& snapshot,
                                                const ArtifactId& artifact,
                                                DecisionCache::Known& known, std::uint64_t version) {
   ASSAY_ASSIGN(Collected newer, collect(snapshot, artifact, known.newest));
-  if (known.subject_version + newer.rows != version) {
+  if (known.subject_version + newer.rows != version || known.joined_version ||
+      !newer.joins.empty()) {
     return std::nullopt;
   }
   known.newest = newer.newest;
@@ -140,6 +180,11 @@ Result<std::optional<ArtifactFacts>> add_newer(storage::Snapshot& snapshot,
 Result<ArtifactFacts> read_all(storage::Snapshot& snapshot, const ArtifactId& artifact,
                                DecisionCache::Known& known) {
   ASSAY_ASSIGN(Collected collected, collect(snapshot, artifact, {}));
+  ASSAY_TRY(add_joined(snapshot, collected));
+  known.joined_version.reset();
+  if (!collected.joins.empty()) {
+    ASSAY_ASSIGN(known.joined_version, snapshot.statements_version());
+  }
   known.newest = collected.newest;
   policy::Facts facts = collected.facts(artifact);
   return share(std::move(facts), std::move(collected.envelopes));
@@ -155,10 +200,13 @@ Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(Services& services,
   const std::string id = artifact.text();
   const auto before = services.decisions.artifacts.find(id);
   const bool same_trust = before && before->epochs == epochs.trust;
-  if (same_trust && before->subject_version == version) {
+  const bool joined = before && before->joined_version;
+  ASSAY_ASSIGN(const std::uint64_t all, joined ? snapshot.statements_version() : 0);
+  if (same_trust && before->subject_version == version &&
+      (!joined || before->joined_version == all)) {
     return before->facts;
   }
-  DecisionCache::Known known{version, epochs.trust, {}, nullptr};
+  DecisionCache::Known known{version, epochs.trust, {}, nullptr, {}};
   std::optional<ArtifactFacts> collected;
   if (same_trust && before->subject_version < version) {
     known = *before;
