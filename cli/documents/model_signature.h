@@ -40,8 +40,7 @@ struct ModelSignature {
   oms::Signed by;
   attestation::Envelope envelope;
 };
-// Verifies a bundle that was read, and refuses names that some file systems take for one. Errors:
-// those of parse_bundle() and verify_bundle(); invalid-path.
+// Verifies a bundle that was read. Errors: those of parse_bundle() and verify_bundle().
 [[nodiscard]] Result<ModelSignature> verify_model_signature(ByteView bundle,
                                                             const oms::Trust& trust,
                                                             bool accept_v02);

@@ -213,6 +213,15 @@ Result<Exit> import_model(const Context& context, const ImportOptions& options) 
     return fail(ErrorCode::kUsage,
                 "A manifest covers what was signed: leave other files out with --ignore-path");
   }
+  for (const std::string& out : {options.out, options.evidence}) {
+    ASSAY_ASSIGN(const std::string own, path_in_model(options.files.path, out));
+    if (!own.empty()) {
+      return fail(ErrorCode::kUsage,
+                  "Write to another folder: the manifest covers what was signed, and nothing that "
+                  "comes into the model later",
+                  out);
+    }
+  }
   ASSAY_ASSIGN(const oms::Trust trust, load_model_trust(options.trust, context.clock));
   ASSAY_ASSIGN(const Bytes bundle,
                client::read_file(options.files.signature, oms::kMaxBundleBytes));
@@ -223,6 +232,9 @@ Result<Exit> import_model(const Context& context, const ImportOptions& options) 
   }
   Json json = signed_json(signature->by);
   json["imported"] = false;
+  if (Status alike = check_alike_names(signature->by.statement); !alike) {
+    return refuse(context, alike.error(), std::move(json));
+  }
   const auto imported = hash_both(context, options, signature->by.statement);
   if (!imported) {
     const ErrorCode code = imported.error().code;

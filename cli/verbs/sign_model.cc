@@ -47,7 +47,7 @@ Result<std::string> subject_of(const std::string& path) {
     return fail(ErrorCode::kFileUnreadable, error.message(), path);
   }
   const std::string last = real.filename().string();
-  return last.empty() ? "model" : last;
+  return last.empty() || !is_utf8(last) ? "model" : last;
 }
 
 // The files or shards of the model, without digests.
@@ -113,6 +113,7 @@ Result<oms::Statement> state(const Context& context, const std::string& path,
     statement.resources[i].digest = std::move(digests[i]);
   }
   oms::sort_resources(statement.resources, statement.serialization);
+  ASSAY_TRY(check_alike_names(statement));
   return statement;
 }
 
@@ -139,6 +140,7 @@ bool are_given(const SignModelFlags& flags) {
 
 Result<Exit> sign_model(const Context& context, const std::string& path,
                         const SignModelFlags& flags, const Signer& signer, const std::string& out) {
+  ASSAY_TRY(keep_files_of(path, out));
   ASSAY_ASSIGN(const std::vector<Bytes> chain, chain_of(flags));
   ASSAY_ASSIGN(const oms::Statement statement, state(context, path, flags, out));
   ASSAY_ASSIGN(const std::string bundle, oms::sign_bundle(statement, signer, chain));

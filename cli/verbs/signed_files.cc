@@ -6,6 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "attestation/oms/bundle.h"
+#include "cli/verbs/alike_names.h"
+#include "client/files.h"
+
 namespace assay::cli {
 
 namespace {
@@ -96,6 +100,35 @@ Result<SignedFiles> find_signed_files(const SignedFilesFlags& flags,
   }
   return list_files(flags.path, oms::left_out(statement, more),
                     flags.allow_symlinks || statement.serialization.allow_symlinks);
+}
+
+Status check_alike_names(const oms::Statement& statement) {
+  std::vector<std::string_view> paths;
+  for (const oms::Resource& resource : statement.resources) {
+    paths.push_back(resource.path);
+  }
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::unique(paths);  // shards of one file
+  paths.erase(twice.begin(), twice.end());
+  const auto alike = alike_names(paths);
+  return alike.empty()
+             ? Status{}
+             : fail(ErrorCode::kInvalidPath,
+                    "some file systems take this name for the same as " + alike.front().first,
+                    alike.front().second);
+}
+
+Status keep_files_of(const std::string& path, const std::string& out) {
+  ASSAY_ASSIGN(const std::string own, path_in_model(path, out));
+  std::error_code ignored;
+  const bool is_model = !out.empty() && fs::equivalent(path, out, ignored);
+  if (!is_model && (own.empty() || !fs::exists(out, ignored))) {
+    return {};
+  }
+  const auto bytes = client::read_file(out, oms::kMaxBundleBytes);
+  return bytes && oms::parse_bundle(*bytes)
+             ? Status{}
+             : fail(ErrorCode::kUsage, "This would write over a file of the model", out);
 }
 
 std::vector<oms::DiskFile> on_disk(const SignedFiles& found) {

@@ -45,6 +45,15 @@ struct SignedFiles {
 // Returns the path of `file` in the model at `path`; empty when it does not lie there.
 [[nodiscard]] Result<std::string> path_in_model(const std::string& path, const std::string& file);
 
+// Checks that no two names of a signature differ only by the case of letters or the normal form of
+// Unicode: some file systems take them for one, and then one of the files stands for both. Errors:
+// invalid-path.
+[[nodiscard]] Status check_alike_names(const oms::Statement& statement);
+
+// Checks that `out` may be written while the model at `path` is read: it lies elsewhere, or nothing
+// is there, or a signature. Errors: usage.
+[[nodiscard]] Status keep_files_of(const std::string& path, const std::string& out);
+
 [[nodiscard]] std::vector<oms::DiskFile> on_disk(const SignedFiles& found);
 
 // Compares digests that were computed of `parts`, one each, with those of the statement. Returns a

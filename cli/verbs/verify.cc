@@ -113,6 +113,9 @@ Result<Exit> verify_model(const Context& context, const VerifyModelOptions& opti
   }
   Json json = signed_json(signature->by);
   json["verified"] = false;
+  if (Status alike = check_alike_names(signature->by.statement); !alike) {
+    return refuse(context, alike.error(), std::move(json));
+  }
   const auto compared = compare(context, options, signature->by.statement);
   if (!compared) {
     return is_about_the_model(compared.error().code)

@@ -128,8 +128,8 @@ class RegionHash {
 // Hands out the bytes of a file in pieces that do not cross a border of its regions.
 class FileBytes {
  public:
-  FileBytes(const SourceFile& file, ShardedStream& flat)
-      : reader_(file, 0, file.size()), flat_(flat) {}
+  FileBytes(const SourceFile& file, ShardedStream& flat, BlockMemory& memory)
+      : reader_(file, 0, file.size(), memory), flat_(flat) {}
 
   // Returns the next `size` bytes, or fewer when `scratch`, whose size is at least `size`, is not
   // needed to bring them together. The view is valid until the next call.
@@ -195,9 +195,9 @@ class TeeJob {
       hasher = make_leaf_hasher(LeafVariant::kOpenSsl, algorithm);
     }
     CpuLeaves leaves(std::move(hasher), algorithm);
-    Bytes scratch(step());
+    Buffers buffers{{}, Bytes(step())};
     while (const std::optional<std::size_t> index = take_file()) {
-      if (Status status = hash(*index, leaves, scratch); !status) {
+      if (Status status = hash(*index, leaves, buffers); !status) {
         fail_with(std::move(status).error());
         return;
       }
@@ -213,6 +213,12 @@ class TeeJob {
   }
 
  private:
+  // Memory of one thread.
+  struct Buffers {
+    BlockMemory blocks;
+    Bytes scratch;
+  };
+
   // Bytes that are hashed at a time: chunks for every lane of the widest hasher, and no border of a
   // block inside.
   [[nodiscard]] std::size_t step() const {
@@ -227,10 +233,10 @@ class TeeJob {
     return order_[next_++];
   }
 
-  Status hash(std::size_t index, CpuLeaves& leaves, Bytes& scratch) {
+  Status hash(std::size_t index, CpuLeaves& leaves, Buffers& buffers) {
     const WholeFile& whole = files_[index];
     ShardedStream flat(flat_.hash, flat_.shard_size);
-    FileBytes bytes(*whole.file, flat);
+    FileBytes bytes(*whole.file, flat, buffers.blocks);
     for (std::size_t i = whole.first; i < whole.end; ++i) {
       const std::uint64_t size = piece_size(regions_[i].pieces.front());
       if (size == 0) {
@@ -239,7 +245,7 @@ class TeeJob {
       RegionHash region(leaves, request_, step());
       for (std::uint64_t at = 0; at < size;) {
         const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(step(), size - at));
-        ASSAY_ASSIGN(const ByteView piece, bytes.next(length, scratch));
+        ASSAY_ASSIGN(const ByteView piece, bytes.next(length, buffers.scratch));
         ASSAY_TRY(region.add(piece));
         at += length;
         ASSAY_TRY(count(length));

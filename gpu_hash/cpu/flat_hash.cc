@@ -33,8 +33,9 @@ class FlatJob {
   // Works until nothing is left or something failed. Run by each thread.
   void work() {
     FlatStream stream(options_.hash);
+    BlockMemory memory;
     while (const std::optional<std::size_t> index = take_range()) {
-      if (Status status = hash(ranges_[*index], stream, digests_[*index]); !status) {
+      if (Status status = hash(ranges_[*index], stream, memory, digests_[*index]); !status) {
         fail_with(std::move(status).error());
         break;
       }
@@ -58,8 +59,8 @@ class FlatJob {
     return order_[next_++];
   }
 
-  Status hash(const FlatRange& range, FlatStream& stream, Bytes& digest) {
-    BlockReader reader(*range.file, range.begin, range.end);
+  Status hash(const FlatRange& range, FlatStream& stream, BlockMemory& memory, Bytes& digest) {
+    BlockReader reader(*range.file, range.begin, range.end, memory);
     for (;;) {
       if (!reader.is_ahead() && take_idle()) {
         reader.start_ahead();

@@ -6,8 +6,17 @@
 
 namespace assay::gpu_hash {
 
-BlockReader::BlockReader(const SourceFile& file, std::uint64_t begin, std::uint64_t end)
-    : file_(file), at_(begin), end_(end) {}
+std::uint8_t* BlockMemory::block(std::size_t slot) {
+  if (!memory_) {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): no other way to aligned memory
+    memory_.reset(new (std::align_val_t{DirectBuffer::kUnit}) std::uint8_t[kBlock * kBlocks]);
+  }
+  return memory_.get() + slot * kBlock;
+}
+
+BlockReader::BlockReader(const SourceFile& file, std::uint64_t begin, std::uint64_t end,
+                         BlockMemory& memory)
+    : file_(file), memory_(memory), at_(begin), end_(end) {}
 
 BlockReader::~BlockReader() {
   if (thread_.joinable()) {
@@ -20,10 +29,6 @@ Status BlockReader::open() {
   if (open_ == nullptr) {
     ASSAY_ASSIGN(open_, file_.open());
   }
-  if (!memory_) {
-    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): no other way to aligned memory
-    memory_.reset(new (std::align_val_t{DirectBuffer::kUnit}) std::uint8_t[kBlock * kBlocks]);
-  }
   return {};
 }
 
@@ -33,8 +38,9 @@ Result<std::size_t> BlockReader::read_into(std::size_t slot) {
   if (size == 0) {
     return 0;
   }
-  const std::span<std::uint8_t> part(memory(slot), size);
-  ASSAY_TRY(open_->read(at_, std::span<const std::span<std::uint8_t>>(&part, 1), &buffer_, end_));
+  const std::span<std::uint8_t> part(memory_.block(slot), size);
+  ASSAY_TRY(
+      open_->read(at_, std::span<const std::span<std::uint8_t>>(&part, 1), &memory_.direct_, end_));
   at_ += size;
   return size;
 }
@@ -45,7 +51,7 @@ Result<ByteView> BlockReader::next() {
     return take();
   }
   ASSAY_ASSIGN(const std::size_t size, read_into(0));
-  return ByteView(memory(0), size);
+  return ByteView(memory_.block(0), size);
 }
 
 void BlockReader::start_ahead() {
@@ -105,7 +111,7 @@ Result<ByteView> BlockReader::take() {
     return ByteView();
   }
   held_ = true;
-  return ByteView(memory(first_), sizes_[first_]);
+  return ByteView(memory_.block(first_), sizes_[first_]);
 }
 
 }  // namespace assay::gpu_hash

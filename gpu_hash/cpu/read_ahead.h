@@ -18,15 +18,33 @@
 
 namespace assay::gpu_hash {
 
-// Used by one thread. Memory: kBlocks times kBlock.
-class BlockReader {
+// Memory for one BlockReader at a time, kept from file to file.
+class BlockMemory {
  public:
   // Large enough that reads past the page cache fill it in place (source_file.h).
   static constexpr std::size_t kBlock = std::size_t{256} << 10;  // bytes
   static constexpr std::size_t kBlocks = 6;
 
-  // Reads bytes [begin, end) of `file`, which must outlive the reader.
-  BlockReader(const SourceFile& file, std::uint64_t begin, std::uint64_t end);
+ private:
+  friend class BlockReader;
+  struct Free {
+    void operator()(std::uint8_t* memory) const {
+      ::operator delete[](memory, std::align_val_t{DirectBuffer::kUnit});
+    }
+  };
+  [[nodiscard]] std::uint8_t* block(std::size_t slot);
+
+  std::unique_ptr<std::uint8_t[], Free> memory_;
+  DirectBuffer direct_;
+};
+
+// Used by one thread.
+class BlockReader {
+ public:
+  static constexpr std::size_t kBlock = BlockMemory::kBlock;
+
+  // Reads bytes [begin, end) of `file`. Both borrowed objects must outlive the reader.
+  BlockReader(const SourceFile& file, std::uint64_t begin, std::uint64_t end, BlockMemory& memory);
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
@@ -40,22 +58,16 @@ class BlockReader {
   [[nodiscard]] bool is_ahead() const { return thread_.joinable(); }
 
  private:
-  struct Free {
-    void operator()(std::uint8_t* memory) const {
-      ::operator delete[](memory, std::align_val_t{DirectBuffer::kUnit});
-    }
-  };
+  static constexpr std::size_t kBlocks = BlockMemory::kBlocks;
 
   [[nodiscard]] Status open();
   [[nodiscard]] Result<std::size_t> read_into(std::size_t slot);
   void run(const std::stop_token& stop);
   [[nodiscard]] Result<ByteView> take();
-  [[nodiscard]] std::uint8_t* memory(std::size_t slot) { return memory_.get() + slot * kBlock; }
 
   const SourceFile& file_;
+  BlockMemory& memory_;
   std::shared_ptr<const OpenFile> open_;
-  DirectBuffer buffer_;
-  std::unique_ptr<std::uint8_t[], Free> memory_;
   std::uint64_t at_;  // bytes; what is read next
   std::uint64_t end_;
 

@@ -24,9 +24,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ROOT / "tests/attestation/uncovered.txt"
-PROGRAMS = ("attestation_tests", "cose_tests", "evidence_tests", "plugin_tests", "tdx_test")
+PROGRAMS = ("attestation_tests", "cose_tests", "evidence_tests", "oms_tests", "plugin_tests",
+            "tdx_test")
 REPLAYS = ("cbor", "checkpoint", "corim", "cose", "ear", "envelope", "event_log", "identity_token",
-           "plugin_answer", "tdx_collateral", "tdx_parts", "tdx_quote")
+           "oms", "plugin_answer", "tdx_collateral", "tdx_parts", "tdx_quote")
 NO_MEMORY = "ASSAY_NO_MEMORY("
 
 
