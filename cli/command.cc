@@ -148,7 +148,15 @@ void Command::action(std::function<Result<Exit>()> run,
   choice("--output,-o", state_->context.output, outputs, "how to print the result");
   flag("--quiet,-q", state_->context.quiet, "no progress and no messages, only results and errors");
   State* state = state_.get();
-  node_->app->callback([state, run = std::move(run)] { state->selected = run; });
+  CLI::App* app = node_->app;
+  if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    app->require_subcommand(0, 1);  // a verb that has verbs below it, such as "bom"
+  }
+  app->callback([state, app, run = std::move(run)] {
+    if (app->get_subcommands().empty()) {
+      state->selected = run;
+    }
+  });
 }
 
 CommandLine::CommandLine(Context& context, const std::string& name, const std::string& about)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/bom/read.h"
 #include "cli/output.h"
 #include "cli/review/review.h"
 #include "cli/review/text.h"
@@ -197,6 +198,45 @@ void review_release(const Json& document, const Json& predicate, std::size_t lim
   say_members(predicate, {"name", "version", "supersedes"}, limit, review);
 }
 
+// --- bills of materials of others
+
+std::string described(const bom::BomComponent& component) {
+  std::string line = component.type + " " + quoted(Json(component.full_name()));
+  line += component.version.empty() ? "" : " " + quoted(Json(component.version));
+  line += component.artifact ? ", " + component.artifact->text() : "";
+  for (const auto& [algorithm, value] : component.digests) {
+    line += ", " + algorithm + ":" + value;
+  }
+  return line + (component.licences.empty()
+                     ? ""
+                     : ", licence " + list_text(Json(component.licences), kShownItems));
+}
+
+void review_bom(const Json& document, const Json& predicate, std::size_t limit, Review& review) {
+  review.title = "bill of materials in CycloneDX, all of it the claim of whoever signs this";
+  say_subjects(document, limit, review);
+  const Result<bom::ReadBom> bill = bom::read_bom(predicate);
+  if (!bill) {
+    review.flags.push_back("the document cannot be read: " + to_string(bill.error()));
+    say_members(predicate, {}, limit, review);
+    return;
+  }
+  review.says.push_back("claims " + counted(bill->components.size(), "component"));
+  std::size_t number = 0;
+  for (const bom::BomComponent& component : bill->components) {
+    if (number++ == limit) {
+      review.says.push_back("    ... and " + std::to_string(bill->components.size() - limit) +
+                            " more");
+      break;
+    }
+    review.says.push_back("    " + described(component));
+    if (component.digests.empty() && !component.artifact) {
+      review.says.back() += ", without a hash";
+    }
+  }
+  say_members(predicate, {"components"}, limit, review);
+}
+
 }  // namespace
 
 Review review_statement(const Json& document, const InForce& in_force, bool all) {
@@ -225,6 +265,8 @@ Review review_statement(const Json& document, const InForce& in_force, bool all)
   }
   if (type == kLifecyclePredicateType) {
     review_lifecycle(document, predicate, limit, review);
+  } else if (type == bom::kCycloneDxPredicateType) {
+    review_bom(document, predicate, limit, review);
   } else {
     review.title = "statement of type " + quoted(Json(type));
     say_subjects(document, limit, review);
