@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   cli::add_withdraw(root, context);
   cli::add_lineage(root, context);
   cli::add_bom(root, context);
+  cli::add_fetch(root, context);
   cli::add_policy(root, context);
   cli::add_impact(root, context);
   cli::add_decide(root, context);

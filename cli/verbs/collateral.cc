@@ -411,7 +411,7 @@ Result<Exit> fetch(const Context& context, FetchOptions options) {
   return Exit::kYes;
 }
 
-void add_fetch(const Command& group, Context& context) {
+void add_fetch_verb(const Command& group, Context& context) {
   auto options = std::make_shared<FetchOptions>();
   const Command verb =
       group.add("fetch", "Get collateral from Intel or a cache, verify it, write it");
@@ -462,7 +462,7 @@ void add_show_and_diff(const Command& group, Context& context) {
 
 void add_collateral(const Command& root, Context& context) {
   const Command group = root.add("collateral", "What a hardware vendor says about platforms");
-  add_fetch(group, context);
+  add_fetch_verb(group, context);
 
   auto imported = std::make_shared<ImportOptions>();
   const Command import_verb = group.add("import", "Give collateral to the service");

@@ -28,6 +28,7 @@ void add_withdraw(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
 void add_lineage(const Command& root, Context& context);
 void add_bom(const Command& root, Context& context);
+void add_fetch(const Command& root, Context& context);
 void add_policy(const Command& root, Context& context);
 void add_impact(const Command& root, Context& context);
 void add_decide(const Command& root, Context& context);
