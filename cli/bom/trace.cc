@@ -77,13 +77,10 @@ Making making_of(const Statement& statement) {
   return {};
 }
 
-// Returns whether the text is new.
-bool add_once(std::vector<std::string>& list, const std::string& text) {
-  if (text.empty() || std::ranges::find(list, text) != list.end()) {
-    return false;
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::ranges::find(list, text) == list.end()) {
+    list.push_back(text);
   }
-  list.push_back(text);
-  return true;
 }
 
 class Tracer {
@@ -95,14 +92,17 @@ class Tracer {
   }
 
   Result<Trace> run(const std::string& name, const ArtifactId& artifact) {
-    trace_.things.push_back({"model", {name}, {{artifact.digest_name(), artifact.root().hex()}}});
-    open_.push_back(0);
-    // A name or digest that a thing gets later can make further statements count: it is looked at
-    // again then.
-    while (!open_.empty()) {
-      const std::size_t thing = open_.back();
-      open_.pop_back();
-      ASSAY_TRY(look_at(thing));
+    const Digests root = {{artifact.digest_name(), artifact.root().hex()}};
+    trace_.things.push_back({"model", {name}, root, root});
+    steps_.push_back(0);
+    // Things are appended in the order of their distance from the model, and have all of their
+    // names when their turn comes.
+    for (std::size_t thing = 0; thing < trace_.things.size(); ++thing) {
+      // A digest that a manifest adds can make further statements count.
+      for (std::size_t digests = 0; digests != trace_.things[thing].digests.size();) {
+        digests = trace_.things[thing].digests.size();
+        ASSAY_TRY(look_at(thing));
+      }
     }
     return std::move(trace_);
   }
@@ -139,12 +139,7 @@ class Tracer {
   Status take(std::size_t thing, std::size_t s, const Subject& subject) {
     // Only a manifest says that two digests are of one thing.
     if (statements_[s].statement.predicate_type == kManifestPredicateType) {
-      Digests& digests = trace_.things[thing].digests;
-      const std::size_t before = digests.size();
-      digests.insert(subject.digest.begin(), subject.digest.end());
-      if (digests.size() != before) {
-        open_.push_back(thing);
-      }
+      trace_.things[thing].digests.insert(subject.digest.begin(), subject.digest.end());
     }
     const Making& making = makings_[s];
     if (making.unread && std::ranges::find(trace_.unread, s) == trace_.unread.end()) {
@@ -156,7 +151,7 @@ class Tracer {
     trace_.things[thing].known = true;
     add_once(trace_.things[thing].licences, making.licence);
     for (const LifecycleInput& input : making.inputs) {
-      ASSAY_ASSIGN(const std::size_t from, thing_of(input));
+      ASSAY_ASSIGN(const std::size_t from, thing_of(input, steps_[thing] + 1));
       std::vector<std::size_t>& made_from = trace_.things[thing].made_from;
       const auto at = std::ranges::lower_bound(made_from, from);
       if (at == made_from.end() || *at != from) {
@@ -166,16 +161,26 @@ class Tracer {
     return {};
   }
 
-  // The thing that went in: one that is known by a strong digest, or else a new one.
-  Result<std::size_t> thing_of(const LifecycleInput& input) {
+  // Whether the input is this thing: by what counted statements call it, or by a digest that a
+  // manifest says is the same, and then by its name, too. A publisher of one name cannot say that
+  // things of other names are one.
+  [[nodiscard]] static bool is_same(const Thing& thing, const LifecycleInput& input, bool weak) {
+    const bool named = std::ranges::find(thing.names, input.name) != thing.names.end();
+    if (weak) {
+      return thing.stated == input.digest && named;
+    }
+    return same_thing(thing.stated, input.digest) ||
+           (named && same_thing(thing.digests, input.digest));
+  }
+
+  // The thing that went in, `steps` away from the model. The statements nearest to the model name
+  // it: those who made an ancestor do not name what is known without them.
+  Result<std::size_t> thing_of(const LifecycleInput& input, std::size_t steps) {
+    const bool weak = main_digest(input.digest).empty();
     for (std::size_t i = 0; i < trace_.things.size(); ++i) {
-      Thing& thing = trace_.things[i];
-      const bool nameless = main_digest(input.digest).empty();
-      if (nameless ? thing.digests == input.digest && thing.names.size() == 1 &&
-                         thing.names.front() == input.name
-                   : same_thing(thing.digests, input.digest)) {
-        if (add_once(thing.names, input.name)) {
-          open_.push_back(i);
+      if (is_same(trace_.things[i], input, weak)) {
+        if (steps_[i] == steps) {
+          add_once(trace_.things[i].names, input.name);
         }
         return i;
       }
@@ -188,15 +193,16 @@ class Tracer {
     thing.role = input.role;
     add_once(thing.names, input.name);
     thing.digests = input.digest;
-    open_.push_back(trace_.things.size());
+    thing.stated = input.digest;
     trace_.things.push_back(std::move(thing));
+    steps_.push_back(steps);
     return trace_.things.size() - 1;
   }
 
   std::span<const BomStatement> statements_;
   std::vector<Making> makings_;
   Trace trace_;
-  std::vector<std::size_t> open_;  // things to look at
+  std::vector<std::size_t> steps_;  // of each thing from the model
 };
 
 }  // namespace

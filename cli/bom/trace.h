@@ -21,6 +21,7 @@ struct Thing {
   std::string role;                // "model" for the first; else of an input, or "dependency"
   std::vector<std::string> names;  // the first is what the document calls it; may be empty
   Digests digests;
+  Digests stated{};                       // those without what manifests add
   std::vector<std::string> licences{};    // of counted statements, each once
   std::vector<std::size_t> statements{};  // those about it that count
   std::vector<std::size_t> made_from{};   // positions of things, ascending

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schemas/core/json_at.h"
+#include "schemas/core/json_foreign.h"
 
 namespace assay::oci {
 namespace {
@@ -141,7 +142,9 @@ class Finder {
       return fail(ErrorCode::kLimitExceeded,
                   "More than " + std::to_string(kMaxAttachedBytes) + " bytes are attached");
     }
-    const Result<Json> json = parse_json(ByteView(one.bytes));
+    JsonLimits limits;
+    limits.max_memory = kMaxAttachedBytes;
+    const Result<Json> json = parse_exact_json(one.bytes, limits);
     if (!json) {
       return fail(json.error().code,
                   "An attached " + one.kind + " is no JSON that is read: " + json.error().detail,
@@ -158,6 +161,7 @@ class Finder {
       one.signature = signature;
       one.certificate = layer.annotation("dev.sigstore.cosign/certificate") +
                         layer.annotation("dev.sigstore.cosign/chain");
+      one.log_entry = layer.annotation("dev.sigstore.cosign/bundle");
     }
     return {};
   }

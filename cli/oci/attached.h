@@ -28,6 +28,7 @@ struct Attached {
   Bytes bytes{};
   std::string signature{};    // of cosign: base64
   std::string certificate{};  // of cosign: PEM, with its chain; may be empty
+  std::string log_entry{};    // of cosign: JSON of its entry in Rekor; may be empty
 };
 
 // Returns everything that is attached, each blob once, in the order of the source. Errors:

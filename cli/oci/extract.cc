@@ -206,6 +206,10 @@ Status LayerSink::begin(const TarEntry& entry) {
     return {};
   }
   if (entry.kind == TarKind::kDirectory) {
+    if (++directories_ > kMaxModelFiles) {
+      return fail(ErrorCode::kLimitExceeded,
+                  "A layer has more than " + std::to_string(kMaxModelFiles) + " directories");
+    }
     ASSAY_TRY(make_directories(base_, path));
     return {};
   }

@@ -60,7 +60,8 @@ class LayerSink final : public TarSink {
   const ExtractOptions& options_;
   Extracted& so_far_;
   std::set<std::string> paths_;  // of this layer
-  Descriptor file_;              // empty: the entry is skipped
+  std::uint64_t directories_ = 0;
+  Descriptor file_;  // empty: the entry is skipped
 };
 
 }  // namespace assay::oci

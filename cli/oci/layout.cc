@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/oci/layout.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -107,6 +107,13 @@ class Layout final : public Source {
       if (fetched.manifest.subject && fetched.manifest.subject->digest == digest) {
         found.push_back(one);
       }
+    }
+    const Result<Fetched> list = fetch_by_tag(*this, "sha256-" + digest.hex());
+    if (!list && list.error().code != ErrorCode::kNotFound) {
+      return std::unexpected(list.error());
+    }
+    if (list && list->manifest.is_index) {
+      std::ranges::copy(list->manifest.parts, std::back_inserter(found));
     }
     return found;
   }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kScheme = "oci://";
 constexpr std::size_t kMaxManifestDepth = 16;
-constexpr std::size_t kMaxTag = 128;
 constexpr std::size_t kMaxTypeBytes = 255;
 
 std::unexpected<Error> violates(const std::string& what, const std::string& where) {
@@ -131,11 +130,6 @@ Result<std::string> type_of(const Json& json, std::string_view said) {
 std::string Reference::text() const {
   const std::string name = std::string(kScheme) + host + "/" + path;
   return digest ? name + "@" + digest->text() : name + ":" + tag;
-}
-
-bool is_tag(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxTag && is_word(text.front()) &&
-         std::ranges::all_of(text, [](char c) { return is_word(c) || c == '.' || c == '-'; });
 }
 
 Result<Reference> parse_reference(std::string_view text) {

@@ -41,9 +41,6 @@ struct Reference {
 // schema-violation; usage without a digest and a tag.
 [[nodiscard]] Result<Reference> parse_reference(std::string_view text);
 
-// Returns true when `text` is a tag (distribution-spec v1.1, "Pulling manifests").
-[[nodiscard]] bool is_tag(std::string_view text);
-
 struct ContentRef {
   std::string media_type;
   Digest digest;

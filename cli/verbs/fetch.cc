@@ -65,7 +65,7 @@ Result<oci::Fetched> named(oci::Source& source, oci::Reference& reference, bool 
 bool fits(const oci::ContentRef& one, const std::string& platform) {
   // BuildKit lists attestations as images of an unknown platform.
   return one.annotation("vnd.docker.reference.type").empty() &&
-         (platform.empty() || one.platform == platform);
+         (platform.empty() || one.platform == platform || one.platform.starts_with(platform + "/"));
 }
 
 // The one manifest that an index leads to.
@@ -136,6 +136,9 @@ Result<Json> write_attached(oci::Staging& staging, const std::vector<oci::Attach
       }
       if (!one.certificate.empty()) {
         ASSAY_TRY(staging.write(file + ".pem", as_bytes(one.certificate)));
+      }
+      if (!one.log_entry.empty()) {
+        ASSAY_TRY(staging.write(file + ".rekor.json", as_bytes(one.log_entry)));
       }
     }
     items.push_back(std::move(item));

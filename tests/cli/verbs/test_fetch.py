@@ -13,7 +13,7 @@ from tls_server import make_certificate
 
 OMS = bundle("https://model_signing/signature/v1.0")
 ENVELOPE = b'{"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[]}'
-FILES = (("config.json", b"{}"), ("weights/model.safetensors", b"w" * 5000))
+FILES = (("config.json", b"{}"), ("weights/part-1", b"w" * 5000))
 
 
 class TestCase(harness.TestCase):
@@ -39,7 +39,7 @@ class TestCase(harness.TestCase):
         base = tar_of(("bin/busybox", b"elf"), link("bin/sh", "busybox"),
                       link("bin/ls", "bin/busybox", tarfile.LNKTYPE), link("dev/null", "", b"3"))
         return self.images.image(base, *(layers or [tar_of(
-            ("models/config.json", b"{}"), ("./models/weights/model.safetensors", b"w" * 5000))]))
+            ("models/config.json", b"{}"), ("./models/weights/part-1", b"w" * 5000))]))
 
 
 class OnDisk(TestCase):
@@ -284,7 +284,7 @@ class OverHttp(TestCase):
                                  f"out{number}", "-o", "json").json()
                 self.assertEqual([one["kind"] for one in got["attached"]], ["dsse"])
                 self.assertEqual(
-                    (self.dir / f"out{number}/model/weights/model.safetensors").read_bytes(),
+                    (self.dir / f"out{number}/model/weights/part-1").read_bytes(),
                     FILES[1][1])
 
     def test_pages_of_referrers(self):
@@ -413,7 +413,7 @@ class OverHttp(TestCase):
             307, {"Location": f"http://127.0.0.1:{other.port}/cdn"}, b"")
         other.answers["/cdn"] = (200, {}, FILES[1][1])
         self.fetch(server, image, "--files")
-        self.assertEqual(self.content("model/weights/model.safetensors"), FILES[1][1])
+        self.assertEqual(self.content("model/weights/part-1"), FILES[1][1])
         self.assertNotIn("Authorization", other.requests[0][1])
 
     def test_the_token_dance(self):
@@ -428,7 +428,7 @@ class OverHttp(TestCase):
         self.fetch(server, image, "--registry-auth", "docker.json")
         asked = [one for one in server.requests if one[0].startswith("/token")]
         self.assertEqual(len(asked), 1)
-        self.assertEqual(asked[0][0], "/token?scope=repository%3Aacme/llama%3Apull&service=here")
+        self.assertEqual(asked[0][0], "/token?scope=repository:acme/llama:pull&service=here")
         self.assertEqual(asked[0][1]["Authorization"], f"Basic {auth}")
         others = [one[1].get("Authorization") for one in server.requests if one not in asked]
         self.assertEqual(set(others), {None, "Bearer t0ken"})
