@@ -12,6 +12,7 @@
 #include "cli/oci/source.h"
 #include "cli/oci/staging.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/verbs/verbs.h"
 #include "schemas/core/artifact.h"
 
@@ -111,6 +112,37 @@ Result<std::vector<oci::Fetched>> way_to_image(oci::Source& source, oci::Fetched
   return way;
 }
 
+// Shows how much of the layers has arrived.
+class ShownSource final : public oci::Source {
+ public:
+  ShownSource(const Context& context, oci::Source& source, const oci::Manifest& image)
+      : source_(source), progress_(context, "fetching") {
+    for (const oci::ContentRef& layer : image.parts) {
+      total_ += layer.size;
+    }
+  }
+
+  Result<oci::RawManifest> manifest(const std::string& reference) override {
+    return source_.manifest(reference);
+  }
+  Result<std::vector<oci::ContentRef>> referrers(const Digest& digest) override {
+    return source_.referrers(digest);
+  }
+  Status blob(const Digest& digest, std::uint64_t size, const oci::TakePiece& take) override {
+    return source_.blob(digest, size, [&](ByteView piece) {
+      done_ += piece.size();
+      progress_.update(std::min(done_, total_), total_);
+      return take(piece);
+    });
+  }
+
+ private:
+  oci::Source& source_;
+  Progress progress_;
+  std::uint64_t total_ = 0;
+  std::uint64_t done_ = 0;
+};
+
 std::string file_name(std::size_t number, std::string_view suffix) {
   const std::string digits = std::to_string(number);
   return "attached/" + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits + "." +
@@ -196,8 +228,9 @@ Result<Exit> fetch(const Context& context, const FetchOptions& options) {
   ASSAY_ASSIGN(result["attached"], write_attached(staging, attached));
   if (options.files) {
     const oci::ExtractOptions extract{options.below == "." ? "" : options.below, options.max_size};
+    ShownSource shown(context, *source, image.manifest);
     ASSAY_ASSIGN(const oci::Extracted got,
-                 oci::extract_model(*source, image.manifest, extract, staging, "model"));
+                 oci::extract_model(shown, image.manifest, extract, staging, "model"));
     result["files"] = {{"number", got.files}, {"bytes", got.bytes}};
   }
   ASSAY_TRY(staging.commit());

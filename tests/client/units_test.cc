@@ -11,6 +11,7 @@
 #include "client/answers.h"
 #include "client/api.h"
 #include "client/http_client.h"
+#include "client/web_fetch.h"
 #include "schemas/core/random.h"
 
 namespace assay::client {
@@ -22,6 +23,20 @@ TEST(Queries, AreEncoded) {
   query.add("empty", "");
   query.add("cursor", "a+b=&c d\xc3\xa9");
   EXPECT_EQ(query.text(), "?name=acme/demo&cursor=a%2Bb%3D%26c%20d%C3%A9");
+}
+
+TEST(LoopbackUrls, AreThoseOfThisMachine) {
+  for (const char* url : {"http://localhost", "http://localhost:80/", "http://127.0.0.1:5000/v2/",
+                          "http://127.1.2.3/?a", "http://[::1]:80/", "http://[::1]"}) {
+    EXPECT_TRUE(is_loopback_url(url)) << url;
+  }
+  for (const char* url :
+       {"https://localhost/", "http://localhost.example.com/", "http://127.0.0.1.example.com/",
+        "http://localhost:80@example.com/", "http://127.0.0.1@example.com/", "http://localhost:/",
+        "http://10.0.0.1/", "http://127.1/", "http://[::1]x/", "http://[::1]:80@example.com/",
+        "http://localhost\\@example.com/", "http:///", "localhost", "HTTP://localhost/"}) {
+    EXPECT_FALSE(is_loopback_url(url)) << url;
+  }
 }
 
 // Ends the process: 0 when only opening the client made it undumpable. It refuses the file in the

@@ -137,10 +137,46 @@ class Out(harness.TestCase):
         used += [one["ref"] for one in bill["dependencies"]]
         self.assertLessEqual(set(used), set(refs))
 
+    def odd(self):
+        """Signed statements with everything that fits into a field in another way, or into none."""
+        self.state("finetune", "model", "trainer", "--input", "adapter:a/b/c=sha1:" + "0" * 40,
+                   "--input", "config:settings=sha512:" + "1" * 128, "--input",
+                   "code:acme/code=gitCommit:" + "2" * 40, "--parameter", "license=my own words")
+        name, root = self.ids["model"].split(":")
+        provenance = {
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{"name": "acme/model", "digest": {name: root}}],
+            "predicateType": "https://slsa.dev/provenance/v1",
+            "predicate": {"buildDefinition": {"buildType": "x", "resolvedDependencies": [
+                {"uri": "git+https://example.com/x", "digest": {"gitCommit": "3" * 40}},
+                {"digest": {"blake2b": "4" * 128}}, {"name": "nothing"}]}}}  # fmt: skip
+        self.write_json("slsa.json", provenance)
+        self.assay("sign", "slsa.json", "--key", "trainer.pem", "--out", "slsa.signed.json")
+        self.assay("release", "create", "model.json", "2.1.0", "--supersedes", "none", "--key",
+                   "publisher.pem", "--out", "release.json")
+        self.assay("manifest", "place", "model.json", "--location", "hostpath:///models/m", "--key",
+                   "publisher.pem", "--out", "placement.json")
+        return ["finetune.json", "slsa.signed.json", "release.json", "placement.json"]
+
+    def test_odd_statements(self):
+        bill = self.bom(files=self.files + self.odd()).json()
+        model = bill["metadata"]["component"]
+        self.assertEqual(model["version"], "2.1.0")
+        self.assertIn("hostpath:///models/m", [one["url"] for one in model["externalReferences"]])
+        self.assertEqual({one["license"]["name"] for one in model["licenses"]},
+                         {"my own words", "Apache-2.0 OR MIT"})
+        parts = {one["name"]: one for one in bill["components"]}
+        self.assertEqual((parts["c"]["group"], parts["c"]["type"]), ("a/b", "machine-learning-model"))
+        self.assertEqual(parts["c"]["hashes"], [{"alg": "SHA-1", "content": "0" * 40}])
+        self.assertEqual(values(parts["code"]["properties"], "digest"), ["gitCommit:" + "2" * 40])
+        self.assertEqual(parts["git+https://example.com/x"]["type"], "library")
+        said = {one["predicate"] for one in bill["declarations"]["claims"]}
+        self.assertLessEqual({"release: 2.1.0", "stage: finetune"}, said)
+
     def test_follows_the_official_schema(self):
         python = pypi.python_with("cyclonedx-python-lib[validation]==11.12.0", "cyclonedx")
-        for options in ((), ("--serial", "3e671687-395b-41f5-a30f-a58921a69b79")):
-            done = subprocess.run([python, "-c", CHECK], input=self.bom(*options).raw,
+        for files in (self.files, self.files + self.odd(), self.files[:1]):
+            done = subprocess.run([python, "-c", CHECK], input=self.bom(files=files).raw,
                                   capture_output=True, check=False, timeout=harness.SLOW)
             self.assertEqual(done.returncode, 0, done.stderr.decode())
 
