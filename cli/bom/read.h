@@ -4,7 +4,7 @@
 // Spec: https://cyclonedx.org/docs/1.6/json/
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 // their own adds nothing to the models of others (docs/lineage.md, "Whose word counts").
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -4,9 +4,8 @@
 // CycloneDX has no field for is a property whose name begins with "assay:".
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/bom/statements.h"

@@ -2,7 +2,6 @@
 // The components of a bill of materials, and the parts of the model's own component.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>

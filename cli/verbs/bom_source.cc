@@ -42,6 +42,18 @@ std::vector<BomSigner> standing(const Json& view) {
   return signers;
 }
 
+// The digests of a view, which all are of one subject where it is that of a manifest.
+bom::Digests digests_of(const Json& view) {
+  bom::Digests digests;
+  for (const Json& one : list_at(view, "subjects")) {
+    const std::string text = one.is_string() ? one.get<std::string>() : "";
+    if (const std::size_t colon = text.find(':'); colon != std::string::npos) {
+      digests[text.substr(0, colon)] = text.substr(colon + 1);
+    }
+  }
+  return digests;
+}
+
 class Gatherer {
  public:
   explicit Gatherer(Api api) : api_(std::move(api)) {}
@@ -49,6 +61,7 @@ class Gatherer {
   Result<BomSource> gather(const BomFlags& flags) {
     ASSAY_ASSIGN(const std::string text, artifact_meant(api_, flags.model));
     ASSAY_ASSIGN(ArtifactId artifact, ArtifactId::parse(text));
+    model_ = text;
     ASSAY_ASSIGN(std::string name, name_of(text, flags));
     BomSource source{{std::move(artifact), std::move(name), {}, {}}, {}};
     // Each round finds what the things of the round before were made from.
@@ -116,22 +129,28 @@ class Gatherer {
       }
     }
     // What is known by the hash of its bytes alone may have a manifest under its name.
+    const std::string called = bom::main_digest(thing.digests);
     for (const std::string& name : thing.names) {
-      if (check_model_name(name) && asked_.insert("name " + name).second) {
-        ASSAY_ASSIGN(const bool named, take_list("/v1/manifests", "name", name));
+      if (!called.empty() && !ArtifactId::parse(called) && check_model_name(name) &&
+          asked_.insert(called + " " + name).second) {
+        ASSAY_ASSIGN(const bool named, take_list("/v1/manifests", "name", name, &thing));
         grew = grew || named;
       }
     }
     return grew;
   }
 
+  // `of`: only what is about this thing.
   Result<bool> take_list(const std::string& path, const std::string& filter,
-                         const std::string& value) {
+                         const std::string& value, const bom::Thing* of = nullptr) {
     Query query;
     query.add(filter, value);
     ASSAY_ASSIGN(const Json page, api_.list(path, query, bom::kMaxBomStatements + 1));
     bool grew = false;
     for (const Json& view : list_at(page, "items")) {
+      if (of != nullptr && !bom::same_thing(digests_of(view), of->digests)) {
+        continue;
+      }
       if (ids_.insert(text_at(view, "id")).second) {
         ASSAY_ASSIGN(const bool took, take(path, view));
         grew = grew || took;
@@ -154,17 +173,29 @@ class Gatherer {
                   "More than " + std::to_string(bom::kMaxBomStatements) +
                       " statements are about the model and what it was made from");
     }
-    ASSAY_ASSIGN(const Bytes bytes,
-                 api_.get_bytes(path + "/" + percent_encode(id), client::kEnvelopeType));
-    ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, id));
-    ASSAY_ASSIGN(Statement statement, parse_statement(envelope.payload));
+    ASSAY_ASSIGN(Statement statement, statement_of_view(path, id, view));
     statements_.push_back({id, std::move(statement), std::move(signers),
                            text_at(view, "accepted_at"),
                            std::to_string(number_at(view, "log_index"))});
     return true;
   }
 
+  Result<Statement> statement_of_view(const std::string& path, const std::string& id,
+                                      const Json& view) {
+    // Of what went in, a manifest with its many entries is needed for name and digests alone.
+    if (text_at(view, "kind") == "manifest" && text_at(view, "artifact") != model_) {
+      return Statement{{{text_at(view, "name"), digests_of(view)}},
+                       std::string(kManifestPredicateType),
+                       Json::object()};
+    }
+    ASSAY_ASSIGN(const Bytes bytes,
+                 api_.get_bytes(path + "/" + percent_encode(id), client::kEnvelopeType));
+    ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, id));
+    return parse_statement(envelope.payload);
+  }
+
   Api api_;
+  std::string model_;
   std::set<std::string> asked_;
   std::set<std::string> ids_;
   std::vector<BomStatement> statements_;

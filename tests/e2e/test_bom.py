@@ -10,15 +10,16 @@ AT = "2027-01-31T12:00:00Z"
 
 class Bills(harness.Service):
     def _extend(self):
-        self.key("trainer", "signer", "trainer", "--role", f"train:{harness.LIFECYCLE}:acme")
+        self.key("trainer", "signer", "trainer", "--role", f"train:{harness.LIFECYCLE}:acme",
+                 "--role", f"collect:{harness.LIFECYCLE}:acme")
         self.key("mallory", "signer", "mallory", "--role", f"evaluate:{harness.LIFECYCLE}:mallory")
         self.key("auditor", "signer", "auditor", "--role", "*:https://cyclonedx.org/bom:acme")
 
-    def artifact(self, name):
+    def artifact(self, name, *options):
         (self.dir / name).mkdir()
         (self.dir / name / "data").write_text(name)
         self.run("assay", "manifest", "create", name, "--name", f"acme/{name}", "--key",
-                 "keys/publisher.pem", "--out", f"{name}.json")
+                 "keys/publisher.pem", "--out", f"{name}.json", *options)
         self.run("assay", "push", f"{name}.json", token="ci")
         shown = self.run("assay", "manifest", "show", f"{name}.json", "-o", "json").stdout
         return json.loads(shown)["artifact"]
@@ -67,6 +68,19 @@ class Bom(unittest.TestCase):
         self.assertEqual(self.service.bom(model="model.json"), bill)
         nobody = self.service.bom(model="acme/nobody", check=False)
         self.assertEqual((nobody.returncode, "not-found" in nobody.stderr), (2, True))
+
+    def test_1_an_input_by_the_hash_of_its_bytes(self):
+        """Its manifest names both digests, so what was said about either is about it."""
+        service = self.service
+        digest = "sha256:" + "5" * 64
+        parts = service.artifact("parts", "--digest", digest)
+        service.artifact("other")
+        service.state("collect", "trainer", "--subject", "parts.json", "--parameter", "license=MIT")
+        service.state("train", "trainer", "--subject", "other.json", "--input",
+                      f"dataset:acme/parts={digest}")
+        part = service.bom(model="acme/other")["components"][0]
+        self.assertEqual((part["bom-ref"], part["licenses"][0]["expression"]), (parts, "MIT"))
+        self.assertEqual(part["hashes"], [{"alg": "SHA-256", "content": "5" * 64}])
 
     def test_2_a_stranger_adds_nothing(self):
         before = self.service.bom()
