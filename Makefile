@@ -124,12 +124,13 @@ test-kubernetes: ## tests against a real Kubernetes control plane (needs Go 1.25
 	@tests/kubernetes/run.sh $(or $(BUILD),build/release) $(TESTS)
 
 .PHONY: test-differential
-test-differential: ## TDX quotes beside go-tdx-guest, signatures given to stock DSSE verifiers (needs Go 1.23; BUILD=build/fast: these programs)
+test-differential: ## TDX quotes beside go-tdx-guest, signatures given to stock DSSE verifiers and model_signing (needs Go 1.23; BUILD=build/fast: these programs)
 	@$(if $(BUILD),,$(install) build test)
 	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
 	@$(if $(BUILD),,$(call cmake_build,release,assay))
 	@tests/attestation/differential/run.sh $(or $(BUILD),build/release)
 	@tests/attestation/stock_dsse/run.sh $(or $(BUILD),build/release)
+	@tests/attestation/stock_model_signing/run.sh $(or $(BUILD),build/release)
 
 .PHONY: test-devices
 test-devices: ## engine tests on each OpenCL platform without a GPU (BUILD=build/fast: these programs)

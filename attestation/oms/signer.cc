@@ -86,7 +86,8 @@ Result<VerifiedSigner> by_identity(const Bundle& bundle, ByteView json,
 std::string hint_of(const PublicKey& key) { return sha256(as_bytes(key.pem())).hex(); }
 
 Status check_algorithm(SignatureAlgorithm algorithm) {
-  if (algorithm == SignatureAlgorithm::kEcdsaP256 || algorithm == SignatureAlgorithm::kEcdsaP384) {
+  if (algorithm == SignatureAlgorithm::kEcdsaP256 || algorithm == SignatureAlgorithm::kEcdsaP384 ||
+      algorithm == SignatureAlgorithm::kEcdsaP521) {
     return {};
   }
   return fail(ErrorCode::kUnsupportedKey,

@@ -57,8 +57,8 @@ std::string bundle_over(std::string_view payload) {
   return *encode_bundle({KeyMaterial{}, std::move(envelope)});
 }
 
-TEST(OmsBundle, KeysOfBothCurves_SignAndVerify) {
-  for (const SignatureAlgorithm algorithm : {kP256, kP384}) {
+TEST(OmsBundle, KeysOfEachCurve_SignAndVerify) {
+  for (const SignatureAlgorithm algorithm : {kP256, kP384, SignatureAlgorithm::kEcdsaP521}) {
     const std::string json = signed_by(signer(algorithm));
     EXPECT_EQ(code(json, trust_in(signer(algorithm))), "ok");
     EXPECT_EQ(code(json, trust_in(signer(algorithm, 1))), "untrusted-signer");
@@ -82,6 +82,7 @@ TEST(OmsBundle, AnotherKeyWithoutAHint_DoesNotVerify) {
   EXPECT_EQ(code(json.dump(), trust_in(signer(kP256))), "ok");
 }
 
+// long-function: a table of cases
 TEST(OmsBundle, Shape_IsStrict) {
   struct Case {
     const char* what;
