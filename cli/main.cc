@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   cli::add_admission(root, context);
   cli::add_audit(root, context);
   cli::add_log(root, context);
+  cli::add_scitt(root, context);
   cli::add_key(root, context);
   cli::add_trust(root, context);
   cli::add_refvalues(root, context);

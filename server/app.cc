@@ -193,7 +193,7 @@ struct App::Impl {
           dispatcher->forget_principals();
           affected->wake();
         },
-        [this](bool allowed) { metrics.decision(allowed); });
+        [this](bool allowed) { metrics.decision(allowed); }, log_signer.get());
     dispatcher = std::make_unique<Dispatcher>(
         *api, config.log_public_entries ? routes_with_public_entries() : routes(),
         dispatch_options(config, std::move(secret)), recorder);

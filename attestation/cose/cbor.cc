@@ -199,6 +199,8 @@ Writer& Writer::map(std::size_t pairs) {
 
 Writer& Writer::tag(std::uint64_t number) { return encoded(encode_head(cbor_encode_tag, number)); }
 
+Writer& Writer::null() { return encoded(Bytes{0xf6}); }
+
 Writer& Writer::encoded(ByteView item) {
   out_.insert(out_.end(), item.begin(), item.end());
   return *this;

@@ -63,6 +63,7 @@ class Writer {
   Writer& array(std::size_t items);
   Writer& map(std::size_t pairs);
   Writer& tag(std::uint64_t number);
+  Writer& null();
   // Appends an encoded item.
   Writer& encoded(ByteView item);
   [[nodiscard]] const Bytes& out() const { return out_; }

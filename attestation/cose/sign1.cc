@@ -86,7 +86,8 @@ Status check_labels(const Value& first, const Value& second) {
 }
 
 // RFC 9052 section 3.1: whoever does not understand a critical parameter must not go on.
-Status check_critical(const Value& header, const Value& unprotected) {
+Status check_critical(const Value& header, const Value& unprotected,
+                      std::span<const std::int64_t> more) {
   if (unprotected.find(kCritical) != nullptr) {
     return malformed("critical parameters are named in the protected header");
   }
@@ -99,8 +100,10 @@ Status check_critical(const Value& header, const Value& unprotected) {
   }
   for (const Value& label : list->items) {
     const auto number = label.integer();
-    if (!number || std::ranges::find(kUnderstood, *number) == kUnderstood.end() ||
-        header.find(*number) == nullptr) {
+    const bool understood =
+        number && (std::ranges::find(kUnderstood, *number) != kUnderstood.end() ||
+                   std::ranges::find(more, *number) != more.end());
+    if (!understood || header.find(*number) == nullptr) {
       return malformed("a critical header parameter is not understood here");
     }
   }
@@ -156,11 +159,17 @@ Bytes to_be_signed(ByteView protected_header, ByteView external_aad, ByteView pa
   return writer.out();
 }
 
+void append(cbor::Writer& writer, const std::vector<std::pair<std::int64_t, Bytes>>& pairs) {
+  for (const auto& [label, value] : pairs) {
+    writer.integer(label).encoded(value);
+  }
+}
+
 Bytes encode_protected(const Algorithm& algorithm, const Sign1Content& content) {
   const bool typed = !content.content_type.empty();
   const bool described = !content.corim_meta.empty();
   cbor::Writer writer;
-  writer.map(std::size_t{1} + (typed ? 1U : 0U) + (described ? 1U : 0U));
+  writer.map(std::size_t{1} + (typed ? 1U : 0U) + (described ? 1U : 0U) + content.more.size());
   writer.integer(kAlgorithm).integer(algorithm.id);
   if (typed) {
     writer.integer(kContentType).text(content.content_type);
@@ -168,12 +177,13 @@ Bytes encode_protected(const Algorithm& algorithm, const Sign1Content& content) 
   if (described) {
     writer.integer(kCorimMeta).bytes(content.corim_meta);
   }
+  append(writer, content.more);
   return writer.out();
 }
 
 }  // namespace
 
-Result<Sign1> parse_sign1(ByteView bytes) {
+Result<Sign1> parse_sign1(ByteView bytes, const Sign1Options& options) {
   ASSAY_ASSIGN(const Value whole, cbor::parse(bytes));
   const Value* array = whole.kind == Kind::kTag ? whole.tagged(kSign1Tag) : &whole;
   if (array == nullptr || array->kind != Kind::kArray || array->items.size() != 4) {
@@ -185,18 +195,21 @@ Result<Sign1> parse_sign1(ByteView bytes) {
   if (unprotected.kind != Kind::kMap || signature.kind != Kind::kBytes) {
     return malformed("the unprotected header is a map, and the signature a byte string");
   }
-  if (payload.kind != Kind::kBytes) {
-    return malformed("the payload stands inside the message, as a byte string");
+  if (options.detached ? !payload.is_null() : payload.kind != Kind::kBytes) {
+    return malformed(options.detached ? "the payload is detached: null stands in its place"
+                                      : "the payload stands inside the message, as a byte string");
   }
-  ASSAY_ASSIGN(const Value header, open_protected(array->items[0]));
+  ASSAY_ASSIGN(Value header, open_protected(array->items[0]));
   ASSAY_TRY(check_labels(header, unprotected));
   ASSAY_TRY(check_labels(unprotected, header));
-  ASSAY_TRY(check_critical(header, unprotected));
+  ASSAY_TRY(check_critical(header, unprotected, options.understood));
   Sign1 message;
   ASSAY_TRY(read_parameters(header, unprotected, message));
   message.protected_header = array->items[0].bytes;
   message.payload = payload.bytes;
   message.signature = signature.bytes;
+  message.header = std::move(header);
+  message.unprotected = unprotected;
   return message;
 }
 
@@ -230,8 +243,15 @@ Result<Bytes> sign1(ByteView payload, const Sign1Content& content, const Signer&
   }
   cbor::Writer writer;
   writer.tag(kSign1Tag).array(4).bytes(header);
-  writer.map(1).integer(kKeyId).bytes(signer.key_id().digest().bytes());
-  writer.bytes(payload).bytes(signature);
+  writer.map(1 + content.unprotected.size());
+  writer.integer(kKeyId).bytes(signer.key_id().digest().bytes());
+  append(writer, content.unprotected);
+  if (content.detached) {
+    writer.null();
+  } else {
+    writer.bytes(payload);
+  }
+  writer.bytes(signature);
   return writer.out();
 }
 

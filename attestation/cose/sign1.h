@@ -6,7 +6,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attestation/cose/cbor.h"
 #include "attestation/keys.h"
@@ -24,6 +27,13 @@ inline constexpr std::int64_t kContentType = 3;
 inline constexpr std::int64_t kKeyId = 4;
 inline constexpr std::int64_t kCorimMeta = 8;
 
+// What a caller understands beyond the parameters above.
+struct Sign1Options {
+  std::span<const std::int64_t> understood = {};  // labels that may be critical
+  // The payload is not in the message (RFC 9052 section 4.1): the caller fills Sign1::payload in.
+  bool detached = false;
+};
+
 // A message whose form was checked, and nothing else.
 struct Sign1 {
   Bytes protected_header;    // as it was signed: the content of the byte string
@@ -33,12 +43,16 @@ struct Sign1 {
   Bytes key_id;              // of either header: a hint that nobody vouches for
   Bytes payload;
   Bytes signature;
+  // Both headers, for callers that know more parameters. Nobody vouches for the second one.
+  cbor::Value header{};
+  cbor::Value unprotected{};
 };
 
-// Parses a message, with the tag or without it. Refuses a detached payload, an algorithm that is
+// Parses a message, with the tag or without it. Refuses a payload that is detached, or is not where
+// `options` say so, an algorithm that is
 // unknown or not in the protected header, a header parameter that is in both headers, and a
 // critical one that is not known here. Errors: those of cbor::parse(); malformed-cose.
-[[nodiscard]] Result<Sign1> parse_sign1(ByteView bytes);
+[[nodiscard]] Result<Sign1> parse_sign1(ByteView bytes, const Sign1Options& options = {});
 
 // Verifies that `key` made the signature. The message names an algorithm, which must be that of the
 // key; of an RSA key it names the hash, too. A key that is held for RSASSA-PSS verifies no message
@@ -50,6 +64,11 @@ struct Sign1 {
 struct Sign1Content {
   std::string content_type;  // empty: none
   Bytes corim_meta{};        // empty: none
+  // Further pairs of label and encoded value, whose labels are above those of the others, in the
+  // order of the deterministic encoding.
+  std::vector<std::pair<std::int64_t, Bytes>> more{};
+  std::vector<std::pair<std::int64_t, Bytes>> unprotected{};  // the same, behind the key's id
+  bool detached = false;                                      // the payload is signed and left out
 };
 // Signs a payload. The result has the tag, and the key's id as a hint. Errors: key-unusable;
 // unsupported-key.

@@ -25,6 +25,7 @@ void add_token(const Command& root, Context& context);
 void add_push(const Command& root, Context& context);
 void add_release(const Command& root, Context& context);
 void add_withdraw(const Command& root, Context& context);
+void add_scitt(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
 void add_lineage(const Command& root, Context& context);
 void add_bom(const Command& root, Context& context);

@@ -26,6 +26,7 @@ struct Api {
   std::function<std::string()> metrics;       // Prometheus text
   std::function<void()> trust_changed;        // called after a change of trust or a withdrawal
   std::function<void(bool allowed)> decided;  // called after each decision
+  const Signer* log_key = nullptr;            // signs receipts in COSE; null: there are none
 };
 
 // One authenticated, well-formed call.
@@ -73,6 +74,7 @@ inline constexpr std::string_view kBundle = "application/vnd.dev.sigstore.bundle
 inline constexpr std::string_view kText = "text/plain; charset=utf-8";
 inline constexpr std::string_view kPlainText = "text/plain";
 inline constexpr std::string_view kBinary = "application/octet-stream";
+inline constexpr std::string_view kCoseReceipt = "application/scitt-receipt+cose";
 
 // Returns the routes of the whole API.
 [[nodiscard]] const std::vector<Route>& routes();

@@ -217,7 +217,8 @@ void add_log(std::vector<Route>& table) {
   table.push_back(get("/v1/documents/{id}", roles({kAuditor}), get_document, {}, {}));
   table.push_back(get("/v1/log/checkpoint", lookers, get_checkpoint));
   table.push_back(get("/v1/log/entries/{index}", lookers, get_log_entry));
-  table.push_back(get("/v1/log/entries/{index}/proof", lookers, get_inclusion, {"tree_size"}));
+  table.push_back(get("/v1/log/entries/{index}/proof", lookers, get_inclusion, {"tree_size"},
+                      {kJson, kCoseReceipt}));
   table.push_back(get("/v1/log/consistency", lookers, get_consistency, {"first", "second"}));
   table.push_back(get("/log/checkpoint", kPublic, get_checkpoint_note, {}, {kPlainText}));
   table.push_back(get("/log/tile/{level}/{index...}", kPublic, get_tile, {}, {kBinary}));

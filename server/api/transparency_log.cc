@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transparency log: proofs as JSON for callers, checkpoint and tiles (C2SP) for everybody.
+#include "attestation/scitt/receipt.h"
 #include "schemas/core/merkle.h"
 #include "schemas/tiles.h"
 #include "server/api/handlers.h"
@@ -40,6 +41,21 @@ Response tile_response(const Call& call, const Bytes& bytes, unsigned width) {
   return with_etag(call, std::move(response), full ? kImmutable : kRevalidate);
 }
 
+// The log's key signs this root, as it signed the checkpoint over it or over a tree that begins
+// with it: a snapshot has no other.
+Result<Response> cose_receipt(const Api& api, const attestation::scitt::InclusionProof& proof,
+                              const Digest& leaf, const Digest& root) {
+  if (api.log_key == nullptr) {
+    return fail(ErrorCode::kNotAcceptable, "this service makes no receipts in COSE");
+  }
+  ASSAY_ASSIGN(const Bytes receipt, attestation::scitt::make_receipt(api.services.log_origin, proof,
+                                                                     leaf, root, *api.log_key));
+  Response response;
+  response.content_type = kCoseReceipt;
+  response.body = std::string(as_text(receipt));
+  return response;
+}
+
 }  // namespace
 
 Result<Response> get_checkpoint(Api& api, const Call& call) {
@@ -71,8 +87,12 @@ Result<Response> get_inclusion(Api& api, const Call& call) {
   ASSAY_ASSIGN(const auto path, snapshot->inclusion_proof(index, size));
   ASSAY_ASSIGN(const Digest root, snapshot->log_root(size));
   ASSAY_ASSIGN(const Bytes record, snapshot->log_record(index));
+  const Digest leaf = merkle_leaf(HashAlgorithm::kSha256, record);
+  if (call.media_type == kCoseReceipt) {
+    return cose_receipt(api, {size, index, path}, leaf, root);
+  }
   return json_response(200, Json{{"index", index},
-                                 {"leaf_hash", merkle_leaf(HashAlgorithm::kSha256, record).hex()},
+                                 {"leaf_hash", leaf.hex()},
                                  {"tree_size", size},
                                  {"root", root.hex()},
                                  {"inclusion", hex_list(path)}});
