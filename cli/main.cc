@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   cli::add_impact(root, context);
   cli::add_decide(root, context);
   cli::add_decision(root, context);
+  cli::add_fill(root, context);
   cli::add_explain(root, context);
   cli::add_admission(root, context);
   cli::add_audit(root, context);

@@ -7,6 +7,8 @@
 #include "attestation/dsse.h"
 #include "client/answers.h"
 #include "client/api.h"
+#include "schemas/core/json_at.h"
+#include "schemas/core/random.h"
 #include "worker/renewal_and_backoff.h"
 
 namespace assay::worker {
@@ -70,6 +72,40 @@ Result<Enrolled> enrolled_from_json(const Json& json) {
     enrolled.superseded = client::text_at(*before, "key_id");
   }
   return enrolled;
+}
+
+Result<ServeAnswer> serve_answer_from_json(const Json& json, const ServeQuestion& question) {
+  const Json& selected = member_at(json, "selected");
+  const Json& decision = member_at(json, "decision");
+  if (!selected.is_boolean()) {
+    return fail(ErrorCode::kSchemaViolation, "The answer does not say whether a policy applies",
+                "/selected");
+  }
+  if (!selected.get<bool>()) {
+    return ServeAnswer{};
+  }
+  const Json& verdict = member_at(decision, "verdict");
+  const Json& allowed = member_at(verdict, "allowed");
+  const Json& dry_run = member_at(decision, "dry_run");
+  const Json& request = member_at(decision, "request");
+  const bool asked = allowed.is_boolean() && dry_run.is_boolean() &&
+                     dry_run.get<bool>() == question.dry_run &&
+                     client::text_at(decision, "point") == "serve" &&
+                     client::text_at(request, "cluster") == question.cluster &&
+                     client::text_at(request, "pod_uid") == question.pod &&
+                     client::text_at(request, "node") == question.node;
+  ServeAnswer answer{true, asked && allowed.get<bool>(), client::text_at(decision, "id"), {}};
+  if (!asked || !is_uuid_v7(answer.id)) {
+    return fail(ErrorCode::kSchemaViolation, "The answer is no decision about this pod",
+                "/decision");
+  }
+  for (const Json& reason : client::list_at(verdict, "reasons")) {
+    answer.reasons.push_back(reason.is_string() ? reason.get<std::string>() : std::string());
+  }
+  if (verdict.contains("valid_until")) {
+    ASSAY_ASSIGN(answer.valid_until, time_at(verdict, "valid_until"));
+  }
+  return answer;
 }
 
 Result<Service> Service::open(client::Caller caller, client::Connection connection,
@@ -176,6 +212,16 @@ Result<HeartbeatAnswer> Service::heartbeat(const std::string& node, ByteView env
   ASSAY_ASSIGN(const Bytes answer, post("/v1/nodes/" + client::percent_encode(node) + "/heartbeat",
                                         std::string(as_text(envelope)), client::kEnvelopeType));
   return parse_heartbeat_answer(answer);
+}
+
+Result<ServeAnswer> Service::decide(const ServeQuestion& question) {
+  const Json body = {{"point", "serve"},
+                     {"dry_run", question.dry_run},
+                     {"node", question.node},
+                     {"pod", {{"cluster", question.cluster}, {"uid", question.pod}}}};
+  ASSAY_ASSIGN(const Bytes answer, post("/v1/decisions", body.dump()));
+  ASSAY_ASSIGN(const Json json, client::json_of(answer));
+  return serve_answer_from_json(json, question);
 }
 
 Result<std::vector<std::string>> Service::manifest_ids(const ArtifactId& artifact,

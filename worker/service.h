@@ -30,6 +30,25 @@ struct Enrolled {
 // Reads the answer of POST /v1/nodes. Errors: schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);
 
+// A decision about a pod at `serve`, as far as the node agent shows it.
+struct ServeAnswer {
+  bool selected = false;  // a policy selects the pod; if false, the rest says nothing
+  bool allowed = false;
+  std::string id;                    // of the decision; of a dry run nothing keeps it
+  std::vector<std::string> reasons;  // codes of a deny
+  std::optional<Timestamp> valid_until{};
+};
+// Reads the answer of POST /v1/decisions about this question, and about no other one. Errors:
+// schema-violation.
+struct ServeQuestion {
+  std::string cluster;  // name of the principal through which the pod's API server asks
+  std::string pod;      // uid
+  std::string node;
+  bool dry_run = false;
+};
+[[nodiscard]] Result<ServeAnswer> serve_answer_from_json(const Json& json,
+                                                         const ServeQuestion& question);
+
 class Service {
  public:
   // Makes a client of the service. `stop` ends every running request.
@@ -63,6 +82,9 @@ class Service {
 
   // Sends an envelope that contains a heartbeat (schemas/heartbeat.h).
   [[nodiscard]] Result<HeartbeatAnswer> heartbeat(const std::string& node, ByteView envelope);
+
+  // Asks whether a pod of this node may serve. Needs the role decider.
+  [[nodiscard]] Result<ServeAnswer> decide(const ServeQuestion& question);
 
   // Returns the newest stored manifest of the artifact with this name, or else the newest manifest
   // of the artifact with any name. Checks that the manifest's entries lead to the artifact's root.

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs/device_options.h"
 #include "cli/verbs/hash_result.h"
 #include "cli/verbs/manifest_part.h"
+#include "cli/verbs/trusted_manifest.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "gpu_hash/artifact_verify.h"
@@ -29,72 +29,6 @@ struct VerifyOptions {
   std::string artifact;
   PartFlags part;
 };
-
-// Everything that is known before a byte of the model is read.
-struct TrustedManifest {
-  Manifest manifest;
-  ArtifactId artifact;
-  StatementId id;
-  std::vector<attestation::VerifiedSignature> signers;
-};
-
-SigningContext context_of(const Manifest& manifest) {
-  return {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), manifest.name};
-}
-
-// `refused` is set when what was given is not what it claims to be: an answer, not trouble.
-Result<TrustedManifest> open_manifest(const Context& context, const VerifyOptions& options,
-                                      bool& refused) {
-  SigningContext question{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), ""};
-  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
-  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.envelope));
-  refused = true;
-  ASSAY_ASSIGN(LoadedDocument document, read_document(bytes));
-  if (!document.envelope) {
-    return fail(ErrorCode::kSignatureMissing,
-                "The manifest is not signed; sign it with 'assay sign'", options.envelope);
-  }
-  ASSAY_ASSIGN(Manifest manifest, manifest_of(document.payload));
-  ASSAY_ASSIGN(auto signers, check_signatures(*document.envelope, keys, context_of(manifest),
-                                              options.trust.threshold, times));
-  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
-  if (!options.artifact.empty() && artifact.text() != options.artifact) {
-    return fail(ErrorCode::kSubjectMismatch,
-                "The manifest is about another artifact: " + artifact.text());
-  }
-  refused = false;
-  return TrustedManifest{std::move(manifest), std::move(artifact), document.payload.id(),
-                         std::move(signers)};
-}
-
-Json difference_json(const gpu_hash::Difference& difference) {
-  Json ranges = Json::array();
-  for (const ByteRange& range : difference.ranges) {
-    ranges.push_back({{"begin", range.begin}, {"end", range.end}});
-  }
-  Json json = {{"kind", gpu_hash::name(difference.kind)},
-               {"file", difference.file},
-               {"ranges", std::move(ranges)},
-               {"detail", difference.detail}};
-  if (difference.tensor) {
-    json["tensor"] = *difference.tensor;
-  }
-  return json;
-}
-
-std::string difference_line(const gpu_hash::Difference& difference) {
-  std::string line = std::string(gpu_hash::name(difference.kind)) + " " + difference.file;
-  if (difference.tensor) {
-    line += "#" + *difference.tensor;
-  }
-  if (difference.kind == gpu_hash::Difference::Kind::kChanged) {
-    for (const ByteRange& range : difference.ranges) {
-      line += " [" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
-    }
-  }
-  return difference.detail.empty() ? line : line + ": " + difference.detail;
-}
 
 Json result_json(const TrustedManifest& trusted) {
   return {{"verified", false},
@@ -214,17 +148,10 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
   return Exit::kYes;
 }
 
-// What no manifest covers lies in the model: that is a difference, not trouble with looking.
-bool is_answer(ErrorCode code) {
-  return code == ErrorCode::kUnsupportedFileType || code == ErrorCode::kInvalidPath ||
-         code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kMalformedGguf ||
-         code == ErrorCode::kLimitExceeded;
-}
-
 Result<Exit> answer_or_error(const Context& context, const TrustedManifest& trusted,
                              const Error& error) {
-  return is_answer(error.code) ? Result<Exit>(refuse(context, error, result_json(trusted)))
-                               : std::unexpected(error);
+  return is_difference(error.code) ? Result<Exit>(refuse(context, error, result_json(trusted)))
+                                   : std::unexpected(error);
 }
 
 gpu_hash::Progress update_of(Progress& progress) {
@@ -255,7 +182,8 @@ Result<Exit> verify_one(const Context& context, const VerifyOptions& options,
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   bool refused = false;
-  const Result<TrustedManifest> trusted = open_manifest(context, options, refused);
+  const Result<TrustedManifest> trusted =
+      open_manifest(context, {options.envelope, options.artifact, options.trust}, refused);
   if (!trusted) {
     return refused ? Result<Exit>(refuse(context, trusted.error(), {{"verified", false}}))
                    : std::unexpected(trusted.error());

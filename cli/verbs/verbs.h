@@ -34,6 +34,7 @@ void add_policy(const Command& root, Context& context);
 void add_impact(const Command& root, Context& context);
 void add_decide(const Command& root, Context& context);
 void add_decision(const Command& root, Context& context);
+void add_fill(const Command& root, Context& context);
 void add_explain(const Command& root, Context& context);
 void add_admission(const Command& root, Context& context);
 void add_audit(const Command& root, Context& context);

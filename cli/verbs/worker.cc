@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/verbs/device_options.h"
 #include "cli/verbs/instance_front.h"
+#include "cli/verbs/pod_readiness.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/worker_reader.h"
@@ -38,6 +39,7 @@ struct WorkerOptions {
   DeviceFlags device;
   std::optional<std::uint64_t> metrics_port{};
   RegisterOptions instances{};
+  ReadinessOptions readiness{};
   std::uint64_t drain_seconds = 30;
   bool once = false;
   ConnectionFlags connection;
@@ -50,6 +52,7 @@ Status check(const WorkerOptions& options) {
                 "Say with --map, --kubelet-dir or --register-socket where models lie");
   }
   ASSAY_TRY(check(options.instances));
+  ASSAY_TRY(check(options.readiness));
   if (!options.kubelet.empty() && !options.kubelet.starts_with('/')) {
     return fail(ErrorCode::kUsage, "--kubelet-dir is an absolute path", options.kubelet);
   }
@@ -174,7 +177,11 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
                open_instance_front(context, options.instances, options.device.threads, parts,
                                    std::move(beats)));
+  ASSAY_ASSIGN(worker::Service decisions,
+               worker::Service::open(caller_of(context), connection, signals.drain()));
   tell_start(events, options, parts, port);
+  ASSAY_ASSIGN(const std::unique_ptr<PodReadiness> readiness,
+               open_pod_readiness(context, options.readiness, parts, std::move(decisions)));
   ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
   return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;
 }
@@ -221,6 +228,7 @@ void add_run(const Command& group, Context& context) {
   add_device_options(verb, options->device);
   add_fallback_option(verb, options->device);
   add_register_options(verb, options->instances);
+  add_readiness_options(verb, options->readiness);
   verb.option("--metrics-port", options->metrics_port, "N",
               "serve metrics on 127.0.0.1 at this port; 0 takes a free one (default: none)");
   verb.option("--drain", options->drain_seconds, "SECONDS",

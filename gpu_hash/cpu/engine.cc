@@ -8,6 +8,7 @@
 
 #include "gpu_hash/cpu/cpuinfo.h"
 #include "gpu_hash/cpu/leaves.h"
+#include "gpu_hash/read_sink.h"
 #include "gpu_hash/tree/fold.h"
 #include "gpu_hash/workers.h"
 
@@ -24,7 +25,8 @@ constexpr std::size_t kMaxBatch = 64;  // segments
 class LeavesPool {
  public:
   // A variant that is not there is OpenSSL.
-  explicit LeavesPool(std::optional<LeafVariant> variant) : variant_(variant) {
+  explicit LeavesPool(std::optional<LeafVariant> variant, ReadSink* sink = nullptr)
+      : variant_(variant), sink_(sink) {
     if (variant_ && std::ranges::count(leaf_variants(), *variant_) == 0) {
       variant_ = LeafVariant::kOpenSsl;
     }
@@ -49,7 +51,7 @@ class LeavesPool {
       // The library's part of it is out of memory.
       hasher = make_leaf_hasher(LeafVariant::kOpenSsl, algorithm);
     }
-    return std::make_unique<CpuLeaves>(std::move(hasher), algorithm);
+    return std::make_unique<CpuLeaves>(std::move(hasher), algorithm, sink_);
   }
 
   void give_back(HashAlgorithm algorithm, std::unique_ptr<CpuLeaves> leaves) {
@@ -60,6 +62,7 @@ class LeavesPool {
 
  private:
   std::optional<LeafVariant> variant_;
+  ReadSink* sink_;
   std::mutex mutex_;
   std::map<HashAlgorithm, std::vector<std::unique_ptr<CpuLeaves>>> idle_;  // guarded by mutex_
 };
@@ -174,9 +177,9 @@ std::string driver_text(const LeavesPool& pool) {
 
 class CpuEngine final : public Engine {
  public:
-  CpuEngine(unsigned threads, std::optional<LeafVariant> variant)
+  CpuEngine(unsigned threads, std::optional<LeafVariant> variant, ReadSink* sink = nullptr)
       : threads_(threads == 0 ? usable_cores() : threads),
-        pool_(variant),
+        pool_(variant, sink),
         info_{"cpu", cpu_name(), driver_text(pool_), std::nullopt} {}
 
   [[nodiscard]] const EngineInfo& info() const override { return info_; }
@@ -217,6 +220,10 @@ std::unique_ptr<Engine> make_cpu_engine(unsigned threads) {
 
 std::unique_ptr<Engine> make_cpu_engine(unsigned threads, LeafVariant variant) {
   return std::make_unique<CpuEngine>(threads, variant);
+}
+
+std::unique_ptr<Engine> make_cpu_engine(unsigned threads, ReadSink& sink) {
+  return std::make_unique<CpuEngine>(threads, std::nullopt, &sink);
 }
 
 std::string cpu_name() {

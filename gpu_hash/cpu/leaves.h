@@ -11,6 +11,7 @@
 #include "gpu_hash/cpu/leaf_hasher.h"
 #include "gpu_hash/engine.h"
 #include "gpu_hash/files/piece_reader.h"
+#include "gpu_hash/read_sink.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
@@ -28,8 +29,9 @@ struct LeafRun {
 // lanes (LeafHasher::lanes()), at least 256 KiB and at most 1 MiB.
 class CpuLeaves {
  public:
-  CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm)
-      : hasher_(std::move(hasher)), algorithm_(algorithm) {}
+  // `sink` gets the bytes that are read from files (gpu_hash/read_sink.h); null: nobody does.
+  CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm, ReadSink* sink)
+      : hasher_(std::move(hasher)), algorithm_(algorithm), sink_(sink), reader_(sink) {}
 
   // Cuts each run into parts of `grain` bytes and returns the digests of the parts. `grain` is the
   // chunk size times a power of two. The last part of a run may be shorter. Chunks of different
@@ -38,7 +40,7 @@ class CpuLeaves {
                                                               std::uint64_t chunk_size,
                                                               std::uint64_t grain);
   // Closes the file that was read last.
-  void close_files() { reader_ = {}; }
+  void close_files() { reader_ = PieceReader(sink_); }
 
  private:
   void prepare(std::uint64_t chunk_size);
@@ -51,6 +53,7 @@ class CpuLeaves {
 
   std::unique_ptr<LeafHasher> hasher_;
   HashAlgorithm algorithm_;
+  ReadSink* sink_;
   PieceReader reader_;
   // Slots that hold a chunk each, with one byte before the chunk for the prefix.
   Bytes arena_;

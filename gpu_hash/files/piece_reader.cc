@@ -50,8 +50,7 @@ Status PieceReader::read(const Region& region, std::uint64_t offset,
   const Piece* piece = find_piece(region, begin);
   const auto* file = piece != nullptr ? std::get_if<FilePiece>(piece) : nullptr;
   if (file != nullptr && size <= file->size - begin) {
-    ASSAY_TRY(open(*file));
-    return file_->read(file->offset + begin, parts, &buffer_, file->offset + file->size);
+    return read_file(*file, begin, parts);
   }
   for (const std::span<std::uint8_t> part : parts) {
     ASSAY_TRY(read(region, offset, part));
@@ -90,9 +89,14 @@ Status PieceReader::read_piece(const Piece& piece, std::uint64_t offset,
     return fail(ErrorCode::kInvalidParameter,
                 "device memory can only be hashed by the engine of its device");
   }
-  ASSAY_TRY(open(*part));
-  const std::span<const std::span<std::uint8_t>> parts(&out, 1);
-  return file_->read(part->offset + offset, parts, &buffer_, part->offset + part->size);
+  return read_file(*part, offset, std::span<const std::span<std::uint8_t>>(&out, 1));
+}
+
+Status PieceReader::read_file(const FilePiece& piece, std::uint64_t offset,
+                              std::span<const std::span<std::uint8_t>> parts) {
+  ASSAY_TRY(open(piece));
+  ASSAY_TRY(file_->read(piece.offset + offset, parts, &buffer_, piece.offset + piece.size));
+  return sink_ == nullptr ? Status{} : sink_->take(*piece.file, piece.offset + offset, parts);
 }
 
 Status PieceReader::open(const FilePiece& piece) {

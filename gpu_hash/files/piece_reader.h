@@ -8,12 +8,17 @@
 #include <span>
 
 #include "gpu_hash/engine.h"
+#include "gpu_hash/read_sink.h"
 #include "gpu_hash/source_file.h"
 
 namespace assay::gpu_hash {
 
 class PieceReader {
  public:
+  PieceReader() = default;
+  // `sink` gets the bytes that are read from files; null: nobody does. It must outlive the reader.
+  explicit PieceReader(ReadSink* sink) : sink_(sink) {}
+
   // Returns bytes [offset, offset + size) of `region`, which must lie inside `region`. Bytes that
   // lie in one piece of host memory are borrowed from it. Other bytes are read into `buffer`, which
   // must have room for at least `size` bytes. The view is valid until `buffer` is used again.
@@ -39,7 +44,11 @@ class PieceReader {
   [[nodiscard]] Status read_piece(const Piece& piece, std::uint64_t offset,
                                   std::span<std::uint8_t> out);
   [[nodiscard]] Status open(const FilePiece& piece);
+  // Reads from the open file, and gives the sink what was read.
+  [[nodiscard]] Status read_file(const FilePiece& piece, std::uint64_t offset,
+                                 std::span<const std::span<std::uint8_t>> parts);
 
+  ReadSink* sink_ = nullptr;
   // The file that was read last stays open, because the next bytes usually come from it.
   std::shared_ptr<const SourceFile> source_;
   std::shared_ptr<const OpenFile> file_;

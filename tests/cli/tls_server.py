@@ -86,7 +86,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(answer.body)
 
-            do_GET = do_POST = do_PUT = reply
+            do_GET = do_PATCH = do_POST = do_PUT = reply
 
             def log_message(self, *_):
                 pass

@@ -75,6 +75,8 @@ class Service(nodes.NodeService):
         self.key("publisher-2", "publisher", "second", "--namespace", "acme")
         self.certificate("kube-east")
         self.principal("node-agents", "worker")
+        self.principal("conditions-agent", "worker", "decider")
+        self.registrations.append(self.registration("node-c1", "conditions-agent"))
 
     def certificate(self, name):
         """Another API server: NAME.crt, NAME.key and its entry in the trust store."""
@@ -171,9 +173,9 @@ class Cluster(control_plane.ControlPlane):
         answer = self.request("GET", path_of(kind, namespace, name))
         return answer.body if answer.ok else None
 
-    def patch(self, kind, name, change, namespace=NAMESPACE, sub=None, content_type=MERGE):
+    def patch(self, kind, name, change, namespace=NAMESPACE, sub=None, content_type=MERGE, token=None):
         return self.request("PATCH", path_of(kind, namespace, name, sub), change,
-                            content_type=content_type)
+                            content_type=content_type, token=token)
 
     def delete(self, kind, name, namespace=NAMESPACE):
         answer = self.request("DELETE", path_of(kind, namespace, name) + "?gracePeriodSeconds=0")

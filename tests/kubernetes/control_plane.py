@@ -229,12 +229,13 @@ class ControlPlane:
         return subprocess.run(command, input=text, text=True, capture_output=True, timeout=120,
                               env={**ENV, "HOME": str(self.dir)})
 
-    def request(self, method, path, body=None, user="admin", content_type="application/json"):
+    def request(self, method, path, body=None, user="admin", content_type="application/json", token=None):
+        """`token` is that of somebody else than the users of this file."""
         trust = ssl.create_default_context(cafile=str(self.dir / "pki/apiserver.crt"))
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=trust, timeout=60)
         try:
             connection.request(method, path, None if body is None else json.dumps(body),
-                               {"Authorization": "Bearer " + token_of(user),
+                               {"Authorization": "Bearer " + (token or token_of(user)),
                                 "Content-Type": content_type})
             answer = connection.getresponse()
             data = answer.read()

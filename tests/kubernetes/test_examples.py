@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/kubernetes.md, section by section, sent to a real API server.
+"""The examples of docs/kubernetes.md and docs/kserve.md, section by section, sent to a real API server.
 
 A fenced block says after its language what is done with it:
     console publish      its commands are run (the model is made up), signed and pushed
@@ -21,7 +21,7 @@ import pod_process
 from control_plane import until
 from test_pods import Case
 
-PAGE = cluster.ROOT / "docs/kubernetes.md"
+PAGES = (cluster.ROOT / "docs/kubernetes.md", cluster.ROOT / "docs/kserve.md")
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(\w+)((?: [\w-]+)+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DOES = {"console publish": "publish", "json policy": "enforce", "json registration": "register",
@@ -30,7 +30,7 @@ DOES = {"console publish": "publish", "json policy": "enforce", "json registrati
 
 def sections():
     """Title -> its blocks: (kind, further words, text)."""
-    parts = SECTION.split(PAGE.read_text())[1:]
+    parts = [part for page in PAGES for part in SECTION.split(page.read_text())[1:]]
     found = {}
     for title, text in zip(parts[::2], parts[1::2]):
         blocks = [(f"{language} {words.split()[0]}", words.split()[1:], body)
@@ -223,7 +223,8 @@ class Examples(Section):
 class Page(unittest.TestCase):
     def test_every_section_with_examples_has_a_test(self):
         text = (cluster.ROOT / "tests/kubernetes/test_examples.py").read_text()
-        text += (cluster.ROOT / "tests/kubernetes/test_pools.py").read_text()
+        for name in ("test_pools.py", "test_pod_conditions.py"):
+            text += (cluster.ROOT / "tests/kubernetes" / name).read_text()
         for title in sections():
             self.assertIn(f'hold("{title}")', text)
 
