@@ -8,13 +8,14 @@
 namespace assay {
 namespace {
 
-constexpr char kAny = '*';
+constexpr char kWildcard = '*';
 
-constexpr Names<SubjectKind, 3> kKinds = {
+constexpr Names<SubjectKind, 3> kSubjectKinds = {
     {{{SubjectKind::kEmail, "email"}, {SubjectKind::kUri, "uri"}, {SubjectKind::kDns, "dns"}}}};
 
 Result<SubjectKind> subject_kind_from(std::string_view text) {
-  return kKinds.parse(text, "a subject is of kind email, uri or dns", ErrorCode::kSchemaViolation);
+  return kSubjectKinds.parse(text, "a subject is of kind email, uri or dns",
+                             ErrorCode::kSchemaViolation);
 }
 
 // Whether a '*' of a pattern may stand for this character.
@@ -30,7 +31,7 @@ bool matches(SubjectKind kind, std::string_view pattern, std::string_view text) 
   std::size_t star = std::string_view::npos;  // of the '*' that was met last
   std::size_t taken = 0;                      // the text behind what that '*' stands for
   while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == kAny) {
+    if (p < pattern.size() && pattern[p] == kWildcard) {
       if (!is_free(kind, text[t])) {
         return false;
       }
@@ -55,11 +56,11 @@ std::unexpected<Error> too_wide(std::string detail) {
 
 Status check_pattern(const CertificateSubject& subject) {
   const std::string& pattern = subject.pattern;
-  const std::size_t last = pattern.rfind(kAny);
+  const std::size_t last = pattern.rfind(kWildcard);
   if (last == std::string::npos) {
     return {};
   }
-  const std::size_t first = pattern.find(kAny);
+  const std::size_t first = pattern.find(kWildcard);
   const std::size_t at = pattern.rfind('@');
   switch (subject.kind) {
     case SubjectKind::kEmail:
@@ -86,7 +87,7 @@ Status check_pattern(const CertificateSubject& subject) {
 
 }  // namespace
 
-std::string_view name(SubjectKind kind) { return kKinds.of(kind); }
+std::string_view name(SubjectKind kind) { return kSubjectKinds.of(kind); }
 
 bool covers(const CertificateSubject& subject, SubjectKind kind, std::string_view name) {
   return subject.kind == kind && matches(kind, subject.pattern, name);

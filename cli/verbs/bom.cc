@@ -69,7 +69,7 @@ Result<Exit> write_bill(const Context& context, BomOptions options) {
 
 // --- in
 
-struct ImportOptions {
+struct BomImport {
   std::string file;
   std::string component;
   std::string subject;
@@ -79,7 +79,7 @@ struct ImportOptions {
 };
 
 // The artifact that the user says the document is about: it and the component must not disagree.
-Result<Subject> subject_given(const ImportOptions& options, const bom::BomComponent& component,
+Result<Subject> subject_given(const BomImport& options, const bom::BomComponent& component,
                               const std::string& name) {
   const bool is_id = ArtifactId::parse(options.subject).has_value();
   ASSAY_ASSIGN(NamedModel model, load_named_model(options.subject, is_id ? name : options.name));
@@ -100,7 +100,7 @@ Result<Subject> subject_given(const ImportOptions& options, const bom::BomCompon
 }
 
 // What the statement will be about: the model that the user names, and what the document calls it.
-Result<std::vector<Subject>> subjects_of(const ImportOptions& options,
+Result<std::vector<Subject>> subjects_of(const BomImport& options,
                                          const bom::BomComponent& component) {
   std::vector<Subject> subjects;
   Subject claimed{options.name.empty() ? component.full_name() : options.name, component.digests};
@@ -124,7 +124,7 @@ Result<std::vector<Subject>> subjects_of(const ImportOptions& options,
   return subjects;
 }
 
-Result<Exit> import(const Context& context, const ImportOptions& options) {
+Result<Exit> import(const Context& context, const BomImport& options) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file, bom::kMaxBomBytes));
   Result<bom::ReadBom> bill = bom::read_bom(ByteView(bytes));
   if (!bill) {
@@ -147,7 +147,7 @@ Result<Exit> import(const Context& context, const ImportOptions& options) {
 }
 
 void add_import(const Command& group, Context& context) {
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<BomImport>();
   const Command verb =
       group.add("import", "Make a statement of a CycloneDX document that you vouch for");
   verb.argument("FILE", options->file, "CycloneDX 1.5 to 1.7 in JSON; '-' is standard input");

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <set>
 
-#include "attestation/certificate_signers.h"
+#include "attestation/identities/certificate_signers.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/trusted_roots.h"
 #include "server/service/write_change.h"

@@ -2,7 +2,7 @@
 // The trusted roots of the trust store, as verifiers of sigstore bundles take them.
 #pragma once
 
-#include "attestation/certificate_signers.h"
+#include "attestation/identities/certificate_signers.h"
 #include "storage/store.h"
 
 namespace assay::server {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/certificate_signers.h"
+#include "attestation/identities/certificate_signers.h"
 
 #include <algorithm>
 
