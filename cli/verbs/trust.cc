@@ -302,19 +302,7 @@ std::string tokens_of(const Json& registration) {
              : text_at(*account, "issuer") + " " + text_at(*account, "subject");
 }
 
-Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
-  ASSAY_ASSIGN(Api api, open_api(context, connection));
-  ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
-  if (context.json()) {
-    print_json(trust);
-    return Exit::kYes;
-  }
-  Table keys({"KEY", "PURPOSE", "IDENTITY", "VALID UNTIL", "STATE", "ROLES"});
-  for (const Json& key : list_at(trust, "keys")) {
-    keys.row({text_at(key, "id"), text_at(key, "purpose"), text_at(key, "identity"),
-              text_at(key, "not_after"), key.contains("revoked") ? "revoked" : "", roles_of(key)});
-  }
-  print_text(keys.text());
+void show_identities(const Json& trust) {
   Table identities({"KEY", "CERTIFICATE OF", "ISSUED BY"});
   for (const Json& key : list_at(trust, "keys")) {
     const auto certificate = key.find("certificate");
@@ -338,6 +326,22 @@ Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
   if (!roots.empty()) {
     print_text("\n" + roots.text());
   }
+}
+
+Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
+  ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
+  if (context.json()) {
+    print_json(trust);
+    return Exit::kYes;
+  }
+  Table keys({"KEY", "PURPOSE", "IDENTITY", "VALID UNTIL", "STATE", "ROLES"});
+  for (const Json& key : list_at(trust, "keys")) {
+    keys.row({text_at(key, "id"), text_at(key, "purpose"), text_at(key, "identity"),
+              text_at(key, "not_after"), key.contains("revoked") ? "revoked" : "", roles_of(key)});
+  }
+  print_text(keys.text());
+  show_identities(trust);
   Table principals({"PRINCIPAL", "ROLES", "VALID UNTIL"});
   for (const Json& principal : list_at(trust, "principals")) {
     principals.row({text_at(principal, "name"), joined_at(principal, "roles"),

@@ -194,7 +194,7 @@ class TeeJob {
     if (hasher == nullptr) {
       hasher = make_leaf_hasher(LeafVariant::kOpenSsl, algorithm);
     }
-    CpuLeaves leaves(std::move(hasher), algorithm);
+    CpuLeaves leaves(std::move(hasher), algorithm, nullptr);
     Buffers buffers{{}, Bytes(step())};
     while (const std::optional<std::size_t> index = take_file()) {
       if (Status status = hash(*index, leaves, buffers); !status) {
