@@ -42,7 +42,7 @@ Result<TrustedKey> find_signer(const cose::Sign1& envelope, std::span<const Trus
     }
   }
   for (const TrustedKey& key : keys) {
-    if (key.purpose == KeyPurpose::kSigner && key.algorithm == envelope.algorithm &&
+    if (key.purpose == KeyPurpose::kSigner && key.algorithm == envelope.scheme.algorithm &&
         verify_with(envelope, key)) {
       return key;
     }
