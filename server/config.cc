@@ -55,7 +55,9 @@ class Reader {
   void paths(const char* member, std::vector<std::string>& out) const {
     if (json_.contains(member)) {
       for (const Json& item : json_.at(member)) {
-        out.push_back((folder_ / item.get<std::string>()).lexically_normal().string());
+        const auto text = item.get<std::string>();
+        const bool uri = attestation::pkcs11::is_uri(text);
+        out.push_back(uri ? text : (folder_ / text).lexically_normal().string());
       }
     }
   }
@@ -187,6 +189,10 @@ Config read_config(const Reader& reader) {
 Status check_ear_keys(const Config& config) {
   std::set<std::string> seen = {config.log_key_file, config.service_key_file};
   for (const std::string& file : config.ear_key_files) {
+    if (attestation::pkcs11::is_uri(file)) {
+      return fail(ErrorCode::kInvalidConfig, "keys of attestation results are files",
+                  "/attestation/ear_key_files");
+    }
     if (!seen.insert(file).second) {
       return fail(ErrorCode::kInvalidConfig,
                   "each key of attestation results has a file of its own; a key has one purpose",

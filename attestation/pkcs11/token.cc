@@ -137,7 +137,7 @@ Status log_in(Functions& functions, ck_session_handle_t session, const Slot& slo
     return {};
   }
   if (done == CKR_PIN_INCORRECT || done == CKR_PIN_INVALID || done == CKR_PIN_LEN_RANGE) {
-    return unusable("the token refuses the PIN");
+    return unusable(std::string(kPinRefused));
   }
   if (done == CKR_PIN_LOCKED || done == CKR_PIN_EXPIRED || done == CKR_USER_PIN_NOT_INITIALIZED) {
     return unusable("the PIN of the token is locked, expired or not set; see its own tool");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "attestation/keys.h"
 #include "attestation/pkcs11/uri.h"
@@ -11,6 +12,10 @@
 #include "schemas/core/error.h"
 
 namespace assay::attestation::pkcs11 {
+
+// Detail of the error when the token refuses the PIN. Whoever tries again must look for it: a few
+// wrong PINs lock a token.
+inline constexpr std::string_view kPinRefused = "the token refuses the PIN";
 
 // A key in a session that is logged in while the object lives. Safe to call from several threads.
 class TokenKey {

@@ -69,8 +69,7 @@ class WatchedSigner final : public TokenSigner {
     key_.reset();
     Result<std::unique_ptr<TokenKey>> fresh = TokenKey::open(uri_, pin_);
     if (!fresh) {
-      pin_refused_ =
-          fresh.error().code == ErrorCode::kKeyUnusable && fresh.error().detail.contains("PIN");
+      pin_refused_ = fresh.error().detail == kPinRefused;
       broken_ = gone(fresh.error().detail);
       return;
     }

@@ -115,6 +115,21 @@ TEST(Config, WhatTheSchemaCannotSay_IsChecked) {
   EXPECT_EQ(code_of(parse(json)), "invalid-config");
 }
 
+TEST(Config, KeyOfTheService_MayBeInAToken) {
+  Json json = minimal();
+  const std::string uri = "pkcs11:token=a;object=b?module-path=/x.so&pin-source=/run/pin";
+  json["service_key_file"] = uri;
+  EXPECT_EQ(parse(json)->service_key_file, uri);
+  json["service_key_file"] = "pkcs11:token=a";
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+  json = minimal();
+  json["log"]["key_file"] = uri;
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+  json = minimal();
+  json["attestation"] = {{"ear_key_files", {uri}}};
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+}
+
 TEST(Config, Nodes_HaveSafeDefaults) {
   const auto config = parse(minimal());
   EXPECT_FALSE(config->nodes.dangerous_allow_unmeasured);

@@ -190,12 +190,20 @@ TEST_F(Rotate, WithoutRotation_AnotherLogKeyDoesNotStart) {
 
 TEST_F(Rotate, WrongKeys_AreRefused) {
   make_key("p256.key", SignatureAlgorithm::kEcdsaP256);
-  EXPECT_EQ(code_of(rotate(RotatedKind::kService, "p256.key")), "unsupported-key");
+  EXPECT_EQ(code_of(rotate(RotatedKind::kLog, "p256.key")), "unsupported-key");
   EXPECT_EQ(code_of(rotate(RotatedKind::kService, "service.key")), "key-not-unique");
   EXPECT_EQ(code_of(rotate(RotatedKind::kService, "log.key")), "key-not-unique");
   const auto app = App::start(config_, clock_, random_, *log_);
   ASSERT_TRUE(app);
   EXPECT_EQ(code_of(rotate(RotatedKind::kService, "service-2.key")), "unavailable");
+}
+
+// As when the key of the service moves into a token, which has no Ed25519 keys.
+TEST_F(Rotate, ServiceKeyOfAnotherAlgorithm_FollowsTheOldOne) {
+  make_key("p256.key", SignatureAlgorithm::kEcdsaP256);
+  EXPECT_EQ(code_of(rotate(RotatedKind::kService, "p256.key")), "ok");
+  EXPECT_EQ(start(config_), "invalid-config");
+  EXPECT_EQ(start(with({{"service_key_file", "p256.key"}})), "ok");
 }
 
 // Whoever has the disk and the log's key, but not the key that is replaced.

@@ -2,6 +2,7 @@
  * A PKCS#11 module for tests: SoftHSM, which fails as a token that was pulled out does while the
  * file that ASSAY_FRAIL_GONE names is there. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,6 +14,19 @@ static CK_FUNCTION_LIST* real;
 static int gone(void) {
   const char* file = getenv("ASSAY_FRAIL_GONE");
   return file != NULL && access(file, F_OK) == 0;
+}
+
+/* Counts itself in the file that ASSAY_FRAIL_PIN names, when that is there, and refuses the PIN. */
+static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin,
+                   CK_ULONG size) {
+  const char* file = getenv("ASSAY_FRAIL_PIN");
+  int log = file == NULL ? -1 : open(file, O_WRONLY | O_APPEND);
+  if (log < 0) {
+    return real->C_Login(session, user, pin, size);
+  }
+  ssize_t written = write(log, "x", 1);
+  close(log);
+  return written == 1 ? CKR_PIN_INCORRECT : CKR_GENERAL_ERROR;
 }
 
 static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO_PTR info) {
@@ -35,6 +49,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
     return CKR_GENERAL_ERROR;
   }
   own = *real;
+  own.C_Login = login;
   own.C_GetTokenInfo = get_token_info;
   own.C_GetSessionInfo = get_session_info;
   own.C_SignInit = sign_init;

@@ -240,6 +240,22 @@ TEST_F(Frail, TokenThatIsGone_IsNoticedBeforeAnybodySigns) {
   EXPECT_EQ(signs(), "ok");
 }
 
+// Otherwise a service whose PIN was changed would lock its token within seconds.
+TEST_F(Frail, PinThatIsRefusedOnce_IsNotTriedAgain) {
+  const std::string tries = token().file("tries");
+  std::ofstream(tries).close();
+  ::setenv("ASSAY_FRAIL_PIN", tries.c_str(), 1);
+  pull();
+  EXPECT_EQ(code_of(signer_->look()), "unavailable");
+  put_back();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(code_of(signer_->look()), "unavailable");
+  }
+  EXPECT_EQ(std::filesystem::file_size(tries), 1U);
+  ::unsetenv("ASSAY_FRAIL_PIN");
+  EXPECT_EQ(code_of(signer_->look()), "unavailable") << "only a restart tries it again";
+}
+
 TEST_F(Frail, ManyThreads_ShareAKey) {
   const auto half = PublicKey::from_der(signer_->public_key()).value();
   std::vector<std::thread> threads;
