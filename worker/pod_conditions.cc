@@ -25,6 +25,13 @@ bool has_ended(const Json& status) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+// Names go into the paths of requests.
+bool is_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
 std::optional<PodCondition> shown_in(const Json& status) {
   for (const Json& condition : array_at(status, "conditions")) {
     if (text_at(condition, "type") == kVerifiedCondition) {
@@ -55,7 +62,7 @@ Result<std::vector<GatedPod>> gated_pods(ByteView list, const std::string& node)
     }
     GatedPod pod{text_at(metadata, "uid"), text_at(metadata, "name"),
                  text_at(metadata, "namespace"), shown_in(status)};
-    if (!check_pod_uid(pod.uid) || pod.name.empty() || pod.name_space.empty()) {
+    if (!check_pod_uid(pod.uid) || !is_name(pod.name) || !is_name(pod.name_space)) {
       return fail(ErrorCode::kSchemaViolation, "A pod of the API server lacks uid or name");
     }
     if (pods.size() == kMaxGatedPods) {

@@ -15,6 +15,7 @@
 #include "cli/verbs/verbs.h"
 #include "gpu_hash/artifact_copy.h"
 #include "gpu_hash/cpu_engine.h"
+#include "schemas/core/random.h"
 #include "worker/service.h"
 
 namespace assay::cli {
@@ -92,6 +93,10 @@ Result<Task> task_of(const FillOptions& options) {
   }
   if (options.threads > kMaxThreads) {
     return fail(ErrorCode::kUsage, "--threads is at most 1024");
+  }
+  if (!options.decision.id.empty() && !is_uuid_v7(options.decision.id)) {
+    return fail(ErrorCode::kUsage, "The id of a decision is a UUID of version 7",
+                options.decision.id);
   }
   const TrustFlags& trust = options.manifest.trust;
   if (options.manifest.envelope.empty() && (!trust.keys.empty() || !trust.trust.empty())) {

@@ -282,9 +282,11 @@ TEST(GatedPods, AnswersThatAreNoList_AreRefused) {
                            R"({"kind":"PodList","items":{}})", R"({"kind":"Status","items":[]})"}) {
     EXPECT_FALSE(read(text)) << text;
   }
-  std::string nameless = list_of(kGate);
-  nameless.replace(nameless.find("server"), 6, "");
-  EXPECT_FALSE(read(nameless));
+  for (const char* name : {"", "..", "../x", "a/b", "a b", "A", "a%2fb"}) {
+    std::string named = list_of(kGate);
+    named.replace(named.find("server"), 6, name);
+    EXPECT_FALSE(read(named)) << name;
+  }
   std::string other_uid = list_of(kGate);
   other_uid.replace(other_uid.find(kPod), 8, "../../..");
   EXPECT_FALSE(read(other_uid));

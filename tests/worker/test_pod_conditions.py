@@ -41,7 +41,7 @@ class Decisions:
         question = json.loads(self.server.requests[-1][3])
         if isinstance(self.how, Answer):
             return self.how
-        return Answer(200, decision(question["dry_run"], **self.how))
+        return Answer(200, decision(**{"dry_run": question["dry_run"], **self.how}))
 
 
 class PodConditions(NodeTestCase):

@@ -71,8 +71,7 @@ class Asked(Case):
         self.assertEqual(headers["Authorization"], f"Bearer {served.TOKEN}")
         self.assertEqual(json.loads(body), {
             "point": "create", "dry_run": False, "model": "acme/demo",
-            "workload": {"namespace": "prod", "labels": {}, "resources": ["nvidia.com/gpu"],
-                         "accelerators": []}})  # fmt: skip
+            "workload": {"namespace": "prod", "labels": {}, "resources": ["nvidia.com/gpu"]}})
 
     def test_asks_about_what_the_uri_names(self):
         shutil.copytree(self.source, self.dir / "models/acme/demo")
@@ -179,8 +178,9 @@ class Refused(Case):
         self.assertEqual(self.fill("--model", "acme/demo", code=TROUBLE)["error"]["code"], "not-found")
 
     def test_path_in_place_of_an_id(self):
-        self.fill("--decision", "../jobs", code=TROUBLE)
-        self.assertFalse([one for one in self.server.requests if "/v1/jobs" in one[1]])
+        for other in ("../jobs", "x", ID + "/..", ID[:-1], ID.upper().replace("A", "G")):
+            self.assertEqual(self.fill("--decision", other, code=TROUBLE)["error"]["code"], "usage")
+        self.assertEqual(self.server.requests, [])
 
 
 if __name__ == "__main__":
