@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lint without a compiler: format, includes, coroutine forms, files, reasons, schemas. Takes
-# seconds.
+# Lint without a compiler: format, includes, coroutine forms, files, reasons, schemas, words.
+# Takes seconds.
 #
 # Usage: tests/lint/check.sh [-f]        -f rewrites files in the project's format first
 #
@@ -30,7 +30,7 @@ if [ -n "$unformatted" ]; then
     status=1
 fi
 
-for check in includes coroutines files local_names verifiers limits reasons schemas docs; do
+for check in includes coroutines files local_names verifiers limits reasons schemas docs words; do
     PYTHONDONTWRITEBYTECODE=1 $python tests/lint/check_$check.py || status=1
 done
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lint checks share: the files of the checkout, findings, and C++ text without comments."""
+"""Shared by the lint checks: the files of the checkout, findings, and C++ text with its comments apart."""
 
 import dataclasses
 import functools
@@ -66,6 +66,13 @@ def blank_comments(text, strings=False):
             return ('""' if piece[-1] == '"' else "'0'") + newlines
         return piece
     return _LEXICAL.sub(replace, text)
+
+
+def comments(text):
+    """(offset, comment) of each comment of a C++ text."""
+    for match in _LEXICAL.finditer(text):
+        if match.group(0).startswith("/"):
+            yield match.start(), match.group(0)
 
 
 def report(findings):

@@ -25,10 +25,12 @@ import check_reasons  # noqa: E402
 import check_schemas  # noqa: E402
 import check_seen_codes  # noqa: E402
 import check_verifiers  # noqa: E402
+import check_words  # noqa: E402
 import cpp  # noqa: E402
+import prose  # noqa: E402
 import sources  # noqa: E402
 
-HEAD = "// SPDX-License-Identifier: Apache-2.0\n// What this file is for.\n"
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file of a test.\n"
 HEADER = HEAD + "\n#pragma once\n"
 
 
@@ -593,6 +595,150 @@ class Schemas(Planted):
         self.finds(self.schema(properties={"a": {"$ref": "#", "minLength": 1}}), "beside $ref")
         self.plant("schemas/json/b.json", "{}")
         self.assert_finds(check_schemas.check, "named <document>.schema.json")
+
+
+class Words(Planted):
+    LONG = "The node " + "very " * 33 + "often asks."  # 37 words
+    BARE = ("It is so.", "They hold.", "This means that.", "This also counts.", "That is why.",
+            "That names its node.", "That alone counts.", "These are two.", "Those hold.",
+            "These name the node.", "These never end.", "**It** is so.", "It's so.", "\"This is so.\"")
+    NAMED = ("Its node is.", "This node is.", "This class is.", "This one-way list.", "That node is gone.",
+             "That names are unique is tested.", "That the node is known is tested.", "These nodes are.",
+             "These two are.", "Those of the node.", "Those who ask.", "IT departments.", "Items are.",
+             "These names hold.", "`It` is so.", "What is it?", "Whatsoever.", "**What it is.** A node.",
+             "## What it is")
+    ENDS = (("It is (e.g. RFC 9162) new, i.e. Assay. It ends.", 2), ("See RFC 5280 section 4.2. It ends.", 2),
+            ("See No. 5 and fig. 2 vs. Intel. No. The end.", 3), ("See etc. and so on ... here. So etc. It ends.", 3),
+            ("`a. B c. D` is v1.2.3 of https://a.b/c. It ends.", 2), ("Is it?) \"Yes!\" [Ends.](a.md) It does.", 4))
+
+    def setUp(self):
+        super().setUp()
+        self.plant("README.md", "# Assay\nTwo words.\n")
+        self.plant("docs/a.md", "One page of six words only.\n")
+        self.plant("docs/reasons.md", "It is made.\n")
+        self.write()
+
+    def write(self):
+        sources.read.cache_clear()
+        check_words.write(self.root)
+
+    def budget(self):
+        return json.loads((self.root / check_words.BUDGET).read_text())
+
+    def change(self, **members):
+        self.plant(check_words.BUDGET, check_words.text_of(self.budget() | members))
+
+    def test_first_budget_is_the_tree(self):
+        self.assertEqual(self.budget(),
+                         {"total": 9, "pages": {"README.md": 3, "docs/a.md": 6}, "sentences": {}})
+        self.assert_clean(check_words.check)
+        (self.root / check_words.BUDGET).unlink()
+        self.assert_finds(check_words.check, "word_budget.json:1: is missing")
+
+    def test_pages_do_not_grow(self):
+        self.plant("docs/a.md", "One page of six words and more.\n")
+        self.assert_finds(check_words.check, "docs/a.md:1: words: 7, the budget has 6",
+                          "words: 10 in all pages, the budget has 9")
+        self.write()
+        self.assert_finds(check_words.check, "docs/a.md:1: words: 7, the budget has 6")
+        self.change(pages={"README.md": 3, "docs/a.md": 7})
+        self.assertNotIn("docs/a.md", self.found(check_words.check))
+        self.change(total=10)
+        self.assert_clean(check_words.check)
+        self.plant("docs/b/new.md", "New.\n")
+        self.assert_finds(check_words.check, "docs/b/new.md:1: words: a new page of 1 words needs its row")
+
+    def test_fewer_words_lower_the_budget_when_asked(self):
+        self.plant("docs/a.md", "One page.\n")
+        (self.root / "README.md").unlink()
+        self.assert_clean(check_words.check)
+        self.write()
+        self.assertEqual(self.budget(), {"total": 2, "pages": {"docs/a.md": 2}, "sentences": {}})
+
+    def test_words_of_a_page(self):
+        for page, words in (("# One two\n- three *four*, `five` [six](a/b.md) - 7\n", 7),
+                            ("| a | b c |\n|---|:-:|\n| d | - |\n", 4),
+                            ("a\n```sh\nb c\n```\nd\n- e\n  ~~~~\n  f\n  ~~~\n  ~~~~\n  g\n", 4),
+                            ("<!-- a\nb -->\nc\n", 1), ("> a \u2014 b & c\n1. d\n", 5)):
+            self.assertEqual(prose.words_of_page(page), words, page)
+
+    def found_with(self, path, text):
+        self.plant(path, text)
+        found = self.found(check_words.check)
+        (self.root / path).unlink()
+        return found
+
+    def test_sentences_of_new_text(self):
+        page, clause = "Good.\n\nGood again. " + self.LONG + "\n", "What the node\nsent is kept."
+        self.assertIn("policy/README.md:3: long: 37 words, at most 35: one claim a sentence (1 in this file, "
+                      f"the baseline has 0): {self.LONG}", self.found_with("policy/README.md", page))
+        self.assertIn("SECURITY.md:3: clause: begins with a clause: name the thing",
+                      self.found_with("SECURITY.md", "# What it is\n\n" + clause))
+        self.assertIn("policy/a.h:5: clause",
+                      self.found_with("policy/a.h", HEADER + "// Whoever asks\n// waits.\n"))
+        self.assertIn("policy/a.cc:4: pronoun",
+                      self.found_with("policy/a.cc", HEAD + "// A node\n// asks. It waits.\n"))
+        self.assertIn("policy/a.cc:4: long", self.found_with(
+            "policy/a.cc", HEAD + "\n" + "int a;  // " + self.LONG.replace(" often", "\n        // often") + "\n"))
+        self.assertIn("docs/a.md:3: pronoun", self.found_with("docs/a.md", "| a |\n| --- |\n| Good. It is. |\n"))
+
+    def test_pronouns(self):
+        for text in self.BARE:
+            self.assertIn("SECURITY.md:1: pronoun", self.found_with("SECURITY.md", text + "\n"), text)
+        for text in self.NAMED:
+            self.assertEqual(self.found_with("SECURITY.md", text + "\n"), "", text)
+
+    def test_titles(self):
+        for path, text in (("a_test.cc", "TEST_F(Node,\n       WhatIsGone_Counts) {"),
+                           ("a_test.cc", "\nTEST(Node, ItCounts) {"), ("a_test.cc", "\nTEST_P(Node, ThoseHold) {"),
+                           ("test_a.py", "\n    def test_whoever_asks(self):")):
+            self.assertIn(f"tests/b/{path}:2: title: ", self.found_with("tests/b/" + path, text + "\n"), text)
+        for path, text in (("tests/a_test.cc", "TEST(It, Items_AreWhatTheyAre) {"),
+                           ("tests/test_a.py", "def test_thisness():"), ("python/a.py", "def test_what():"),
+                           ("tests/a_test.cc", "TEST(A, ThisNode_IsGone) {")):
+            self.assertEqual(self.found_with(path, text + "\n"), "", text)
+
+    def test_ends_of_sentences(self):
+        for text, count in self.ENDS:
+            self.assertEqual(len(list(prose.sentences([(1, text)]))), count, text)
+
+    def test_no_sentences(self):
+        many = [f"word{i}" for i in range(40)]
+        for path, text in (
+                ("a.md", "```\n" + " ".join(many) + "\n```\n"), ("a.md", "- " + "\n- ".join(many)),
+                ("a.md", "| " + " | ".join(many) + " |\n"), ("a.md", "See `" + "`, `".join(many) + "` and `b`.\n"),
+                ("a.md", "\n\n".join(many)), ("a.h", HEADER + "//   " + "\n//   ".join(many) + "\n"),
+                ("a.h", HEADER + "".join(f"// {i}   {i} {i}\n" for i in many)),
+                ("a.h", HEADER + "".join(f"// - {i} it\n//   is.\n" for i in many)),
+                ("a.h", HEADER + "".join(f"int a;  // {i}\n" for i in many)),
+                ("a.cc", HEAD + 'auto a = "// ' + " ".join(many) + '";\n'),
+                ("a.cc", HEAD + "f(" + ", ".join(many) + ");\n"),
+                ("a.h", HEADER + "// Errors: " + "; ".join(f"code{i} when it is so" for i in range(9)) + ".\n"),
+                ("tests/vectors/a.md", "It is.\n")):
+            self.assertEqual(self.found_with(path, text), "", text)
+
+    def test_a_baseline_is_a_number(self):
+        self.change(sentences={"SECURITY.md": {"pronoun": 2, "long": 1}})
+        self.assertEqual(self.found_with("SECURITY.md", "It is. They are.\n"), "")
+        found = self.found_with("SECURITY.md", "It is. They are. It was.\n")
+        self.assertEqual(found.count("SECURITY.md:"), 3)
+        self.assertIn("(3 in this file, the baseline has 2): It was.", found)
+        self.plant("SECURITY.md", "It is.\n")
+        self.plant("LATER.md", "It is.\n")
+        self.write()
+        self.assertEqual(self.budget()["sentences"], {"SECURITY.md": {"pronoun": 1}})
+        self.assertIn("LATER.md:1: pronoun", self.found(check_words.check))
+
+    def test_the_new_one_is_named_where_git_knows_it(self):
+        self.plant("SECURITY.md", "It is old.\n\nGood.\n")
+        for words in (("init", "-q"), ("add", "."),
+                      ("-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "a")):
+            subprocess.run(["git", "-C", str(self.root), *words], check=True, capture_output=True)
+        self.change(sentences={"SECURITY.md": {"pronoun": 1}})
+        self.plant("SECURITY.md", "It is old.\n\nIt is new.\n")
+        self.assertEqual(self.found(check_words.check).count("SECURITY.md:"), 1)
+        self.assert_finds(check_words.check, "SECURITY.md:3: pronoun",
+                          "(2 in this file, the baseline has 1): It is new.")
 
 
 class Headers(Planted):
