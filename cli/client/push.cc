@@ -6,13 +6,16 @@
 namespace assay::cli {
 
 Result<Json> push_document(client::Api& api, const LoadedDocument& document, ByteView envelope) {
+  constexpr std::string_view kBundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
   const Payload& payload = document.payload;
+  const bool bundle = document.envelope && !document.envelope->bundle.empty();
+  const std::string_view type = bundle ? kBundleType : client::kEnvelopeType;
   switch (payload.kind) {
     case PayloadKind::kManifest:
-      return api.post("/v1/manifests", envelope, client::kEnvelopeType);
+      return api.post("/v1/manifests", envelope, type);
     case PayloadKind::kAttestation:
     case PayloadKind::kStageEvidence:
-      return api.post("/v1/attestations", envelope, client::kEnvelopeType);
+      return api.post("/v1/attestations", envelope, type);
     case PayloadKind::kPolicy:
     case PayloadKind::kReferenceSet:
       return api.post("/v1/policies", envelope, client::kEnvelopeType);

@@ -111,6 +111,11 @@ bool is_envelope(const Json& json) {
   return json.is_object() && has_members(json, {"payload", "payloadType"});
 }
 
+// A sigstore bundle with an envelope.
+bool is_bundle(const Json& json) {
+  return json.is_object() && json.contains("mediaType") && json.contains("dsseEnvelope");
+}
+
 // The id of the signed decision, empty when it is no decision.
 std::string decision_id(const attestation::Envelope& envelope) {
   const Result<Json> json = envelope.payload_type == kDecisionPayloadType
@@ -170,8 +175,8 @@ Result<Payload> payload_from(ByteView document, std::string_view type) {
     payload_type = json.is_object() ? guess_type(json) : std::string_view();
     if (payload_type.empty()) {
       return fail(ErrorCode::kPayloadTypeUnknown,
-                  json.is_object() && json.contains("dsseEnvelope")
-                      ? "The file is a bundle of sigstore; give its member dsseEnvelope alone"
+                  json.is_object() && json.contains("messageSignature")
+                      ? "The sigstore bundle signs a file and no statement: see 'assay verify'"
                       : "The file is no statement, policy, approval or change of trust");
     }
   }
@@ -207,7 +212,7 @@ Result<LoadedDocument> read_document(ByteView bytes, std::string_view type) {
   if (!json && type.empty()) {
     return std::unexpected(json.error());
   }
-  if (!json || !is_envelope(*json)) {
+  if (!json || !(is_envelope(*json) || is_bundle(*json))) {
     ASSAY_ASSIGN(Payload payload, payload_from(bytes, type));
     return LoadedDocument{std::move(payload), std::nullopt};
   }

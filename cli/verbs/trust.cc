@@ -38,6 +38,11 @@ Result<std::uint64_t> read_sequence(const Context& context, const TrustChangeFla
 
 Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags) {
   std::vector<TrustOperation> operations = flags.more;
+  // Operations apply in order, and a keyless identity needs its root.
+  for (const std::string& text : flags.trusted_roots) {
+    ASSAY_ASSIGN(PutTrustedRoot root, read_trusted_root(text));
+    operations.emplace_back(std::move(root));
+  }
   for (const std::string& path : flags.add_keys) {
     ASSAY_ASSIGN(TrustedKey key, read_trusted_key(path));
     operations.emplace_back(AddKey{std::move(key)});
@@ -80,10 +85,6 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
   for (const std::string& path : flags.registrations) {
     ASSAY_ASSIGN(Registration registration, read_registration_file(path));
     operations.emplace_back(PutRegistration{std::move(registration)});
-  }
-  for (const std::string& text : flags.trusted_roots) {
-    ASSAY_ASSIGN(PutTrustedRoot root, read_trusted_root(text));
-    operations.emplace_back(std::move(root));
   }
   if (operations.empty()) {
     return fail(ErrorCode::kUsage,
