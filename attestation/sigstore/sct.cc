@@ -34,7 +34,7 @@ void append(Bytes& out, std::uint64_t value, int size) {
 
 // RFC 6962 section 3.2: the certificate's TBSCertificate without the timestamps.
 Result<Bytes> precertificate(const x509::Certificate& leaf) {
-  const x509::X509Handle copy(X509_dup(x509::x509_of(leaf)));
+  const x509::X509Handle copy = x509::parse_without_key(leaf.der());
   if (ASSAY_NO_MEMORY(copy == nullptr)) {
     return bad_sct("the certificate could not be copied");
   }
@@ -105,7 +105,7 @@ Result<VerifiedSct> verify_scts(const x509::Certificate& leaf, const x509::Certi
                                 std::span<const Log> ctlogs) {
   const ErrorQueueGuard guard;
   const SctListHandle list(static_cast<STACK_OF(SCT)*>(
-      X509_get_ext_d2i(x509::x509_of(leaf), NID_ct_precert_scts, nullptr, nullptr)));
+      X509_get_ext_d2i(x509::bare_x509_of(leaf), NID_ct_precert_scts, nullptr, nullptr)));
   if (list == nullptr || sk_SCT_num(list.get()) > kMaxScts) {
     return bad_sct("the certificate carries no timestamps of certificate logs that can be read");
   }

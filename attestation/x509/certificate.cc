@@ -6,9 +6,11 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 #include <optional>
 
 #include <openssl/core_names.h>
+#include <openssl/provider.h>
 
 #include "attestation/crypto/no_memory.h"
 #include "attestation/x509/handles.h"
@@ -16,13 +18,20 @@
 
 namespace assay::attestation::x509 {
 
+// OpenSSL's object is there twice: decoding a key takes longer than to verify a signature with it,
+// and not every certificate gets as far as that.
 struct Certificate::Impl {
-  X509Handle x509;
+  X509Handle bare;  // without its key
+  mutable std::once_flag once;
+  mutable X509Handle keyed;  // made when somebody needs it
   Bytes der;
   Bytes key_der;
   Digest digest;
   Timestamp not_before;
   Timestamp not_after;
+
+  Impl(const Digest& hash, Timestamp from, Timestamp until)
+      : digest(hash), not_before(from), not_after(until) {}
 };
 
 namespace {
@@ -80,6 +89,54 @@ bool is_usable_key(EVP_PKEY* key) {
     default:
       return false;
   }
+}
+
+// Whether a key is plainly one on an accepted curve (RFC 5480 section 2.1.1: a named curve), so
+// that it need not be decoded to tell.
+bool is_on_named_curve(const X509* x509) {
+  ASN1_OBJECT* algorithm = nullptr;
+  X509_ALGOR* identifier = nullptr;
+  if (X509_PUBKEY_get0_param(&algorithm, nullptr, nullptr, &identifier,
+                             X509_get_X509_PUBKEY(x509)) != 1) {
+    return false;
+  }
+  int type = V_ASN1_UNDEF;
+  const void* curve = nullptr;
+  X509_ALGOR_get0(nullptr, &type, &curve, identifier);
+  if (OBJ_obj2nid(algorithm) != NID_X9_62_id_ecPublicKey || type != V_ASN1_OBJECT) {
+    return false;
+  }
+  const int group = OBJ_obj2nid(static_cast<const ASN1_OBJECT*>(curve));
+  return group == NID_X9_62_prime256v1 || group == NID_secp384r1 || group == NID_secp521r1;
+}
+
+// A library context whose only provider is "null". Null when it cannot be made: then the default
+// context serves as well.
+OSSL_LIB_CTX* without_decoders() {
+  static OSSL_LIB_CTX* const context = [] {
+    OSSL_LIB_CTX* made = OSSL_LIB_CTX_new();
+    if (ASSAY_NO_MEMORY(made != nullptr && OSSL_PROVIDER_load(made, "null") == nullptr)) {
+      OSSL_LIB_CTX_free(made);
+      made = nullptr;
+    }
+    return made;
+  }();
+  return context;
+}
+
+// The object with its key; null when memory is short.
+X509Handle parse_with_key(const Bytes& der) {
+  const unsigned char* next = der.data();
+  return X509Handle(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
+}
+
+bool has_usable_key(const X509* bare, const Bytes& der) {
+  if (is_on_named_curve(bare)) {
+    return true;
+  }
+  const X509Handle keyed = parse_with_key(der);
+  EVP_PKEY* key = keyed == nullptr ? nullptr : X509_get0_pubkey(keyed.get());
+  return key != nullptr && is_usable_key(key);
 }
 
 // RFC 5280 section 4.2: one instance of each extension.
@@ -165,9 +222,8 @@ Result<Certificate> Certificate::from_der(ByteView der) {
                 "a certificate has at most " + std::to_string(kMaxCertificateBytes) + " bytes");
   }
   const ErrorQueueGuard guard;
-  const unsigned char* next = der.data();
-  X509Handle x509(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
-  if (x509 == nullptr || next != der.data() + der.size()) {
+  X509Handle x509 = parse_without_key(der);
+  if (x509 == nullptr) {
     return malformed("not one X.509 certificate in DER");
   }
   ASSAY_TRY(check_form(x509.get(), der));
@@ -176,18 +232,16 @@ Result<Certificate> Certificate::from_der(ByteView der) {
   if (!not_before || !not_after || *not_before > *not_after) {
     return malformed("the validity of the certificate is no period of time");
   }
-  EVP_PKEY* key = X509_get0_pubkey(x509.get());
-  if (key == nullptr || !is_usable_key(key)) {
-    return fail(
-        ErrorCode::kUnsupportedKey,
-        "keys of certificates are Ed25519, ECDSA on P-256, P-384 or P-521, or RSA of 2048 to "
-        "8192 bits");
+  auto impl = std::make_shared<Impl>(sha256(der), *not_before, *not_after);
+  impl->der = Bytes(der.begin(), der.end());
+  if (!has_usable_key(x509.get(), impl->der)) {
+    return fail(ErrorCode::kUnsupportedKey,
+                "keys of certificates are Ed25519, ECDSA on P-256, P-384 or P-521, or RSA of 2048 "
+                "to 8192 bits");
   }
-  Bytes key_der = encoded(X509_get_X509_PUBKEY(x509.get()), i2d_X509_PUBKEY);
-  Bytes bytes(der.begin(), der.end());
-  const Digest digest = sha256(bytes);
-  return Certificate(std::make_shared<const Impl>(Impl{
-      std::move(x509), std::move(bytes), std::move(key_der), digest, *not_before, *not_after}));
+  impl->key_der = encoded(X509_get_X509_PUBKEY(x509.get()), i2d_X509_PUBKEY);
+  impl->bare = std::move(x509);
+  return Certificate(std::shared_ptr<const Impl>(std::move(impl)));
 }
 
 const Bytes& Certificate::der() const { return impl_->der; }
@@ -197,32 +251,55 @@ Timestamp Certificate::not_after() const { return impl_->not_after; }
 const Bytes& Certificate::key_der() const { return impl_->key_der; }
 
 std::string Certificate::subject() const {
-  return name_text(X509_get_subject_name(impl_->x509.get()));
+  return name_text(X509_get_subject_name(impl_->bare.get()));
 }
 
 std::string Certificate::issuer() const {
-  return name_text(X509_get_issuer_name(impl_->x509.get()));
+  return name_text(X509_get_issuer_name(impl_->bare.get()));
 }
 
 std::string Certificate::serial() const {
-  const ASN1_INTEGER* serial = X509_get0_serialNumber(impl_->x509.get());
+  const ASN1_INTEGER* serial = X509_get0_serialNumber(impl_->bare.get());
   return hex_encode(ByteView(ASN1_STRING_get0_data(serial),
                              static_cast<std::size_t>(ASN1_STRING_length(serial))));
 }
 
 bool Certificate::is_ca() const {
   constexpr std::uint32_t kCa = EXFLAG_BCONS | EXFLAG_CA;
-  return (X509_get_extension_flags(impl_->x509.get()) & kCa) == kCa;
+  return (X509_get_extension_flags(impl_->bare.get()) & kCa) == kCa;
 }
 
 bool Certificate::is_self_issued() const {
-  return X509_NAME_cmp(X509_get_subject_name(impl_->x509.get()),
-                       X509_get_issuer_name(impl_->x509.get())) == 0;
+  return X509_NAME_cmp(X509_get_subject_name(impl_->bare.get()),
+                       X509_get_issuer_name(impl_->bare.get())) == 0;
 }
 
 Result<PublicKey> Certificate::public_key() const { return PublicKey::from_der(impl_->key_der); }
 
-X509* x509_of(const Certificate& certificate) { return certificate.impl().x509.get(); }
+X509* bare_x509_of(const Certificate& certificate) { return certificate.impl().bare.get(); }
+
+X509* x509_of(const Certificate& certificate) {
+  const Certificate::Impl& impl = certificate.impl();
+  std::call_once(impl.once, [&] { impl.keyed = parse_with_key(impl.der); });
+  return impl.keyed != nullptr ? impl.keyed.get() : impl.bare.get();
+}
+
+WithoutDecoders::WithoutDecoders()
+    : previous_(without_decoders() == nullptr ? nullptr
+                                              : OSSL_LIB_CTX_set0_default(without_decoders())) {}
+
+WithoutDecoders::~WithoutDecoders() {
+  if (previous_ != nullptr) {
+    static_cast<void>(OSSL_LIB_CTX_set0_default(previous_));
+  }
+}
+
+X509Handle parse_without_key(ByteView der) {
+  const WithoutDecoders guard;
+  const unsigned char* next = der.data();
+  X509Handle x509(d2i_X509(nullptr, &next, static_cast<long>(der.size())));
+  return x509 != nullptr && next == der.data() + der.size() ? std::move(x509) : nullptr;
+}
 
 Result<Certificate> certificate_of(const X509* x509) {
   return Certificate::from_der(encoded(x509, i2d_X509));

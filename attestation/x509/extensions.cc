@@ -72,7 +72,7 @@ Result<AlternativeNames> alternative_names(const Certificate& certificate) {
   const ErrorQueueGuard guard;
   int critical = 0;
   const GeneralNamesHandle list(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(x509_of(certificate), NID_subject_alt_name, &critical, nullptr)));
+      X509_get_ext_d2i(bare_x509_of(certificate), NID_subject_alt_name, &critical, nullptr)));
   AlternativeNames names;
   if (list == nullptr) {
     constexpr int kAbsent = -1;
@@ -98,11 +98,12 @@ std::optional<Bytes> extension_value(const Certificate& certificate, std::string
   if (object == nullptr) {
     return std::nullopt;
   }
-  const int at = X509_get_ext_by_OBJ(x509_of(certificate), object.get(), -1);
+  const int at = X509_get_ext_by_OBJ(bare_x509_of(certificate), object.get(), -1);
   if (at < 0) {
     return std::nullopt;
   }
-  const ByteView value = content(X509_EXTENSION_get_data(X509_get_ext(x509_of(certificate), at)));
+  const ByteView value =
+      content(X509_EXTENSION_get_data(X509_get_ext(bare_x509_of(certificate), at)));
   return Bytes(value.begin(), value.end());
 }
 

@@ -32,6 +32,25 @@ using BorrowedStack = Handle<STACK_OF(X509), free_stack>;
 // Returns OpenSSL's object, borrowed. OpenSSL counts references and caches extensions in an object
 // that is otherwise not changed, hence no const.
 [[nodiscard]] X509* x509_of(const Certificate& certificate);
+// The same without the key, which takes longer to decode than all the rest: for names and
+// extensions.
+[[nodiscard]] X509* bare_x509_of(const Certificate& certificate);
+
+// While it lives, OpenSSL has no decoders on this thread: what is parsed keeps its keys undecoded.
+// Only for calls of d2i functions; afterwards the objects are used as any others.
+class WithoutDecoders {
+ public:
+  WithoutDecoders();
+  ~WithoutDecoders();
+  WithoutDecoders(const WithoutDecoders&) = delete;
+  WithoutDecoders& operator=(const WithoutDecoders&) = delete;
+
+ private:
+  OSSL_LIB_CTX* previous_;
+};
+
+// Parses exactly one certificate without its key. Null when it cannot be read.
+[[nodiscard]] X509Handle parse_without_key(ByteView der);
 
 // Makes a certificate of `x509`, from its encoding. Errors: as Certificate::from_der().
 [[nodiscard]] Result<Certificate> certificate_of(const X509* x509);

@@ -136,7 +136,7 @@ Result<std::vector<Certificate>> build(const Certificate& leaf,
 bool is_strong_signature(const Certificate& certificate) {
   int hash = NID_undef;
   int key = NID_undef;
-  if (X509_get_signature_info(x509_of(certificate), &hash, &key, nullptr, nullptr) != 1) {
+  if (X509_get_signature_info(bare_x509_of(certificate), &hash, &key, nullptr, nullptr) != 1) {
     return false;
   }
   return hash == NID_sha256 || hash == NID_sha384 || hash == NID_sha512 ||
@@ -148,7 +148,7 @@ enum class Purpose : std::uint8_t { kAbsent, kNamed, kAny, kOther };
 // What the extended key usage of `certificate` says of `purpose`.
 Purpose purpose_of(const Certificate& certificate, std::string_view purpose) {
   const ExtendedKeyUsageHandle usage(static_cast<EXTENDED_KEY_USAGE*>(
-      X509_get_ext_d2i(x509_of(certificate), NID_ext_key_usage, nullptr, nullptr)));
+      X509_get_ext_d2i(bare_x509_of(certificate), NID_ext_key_usage, nullptr, nullptr)));
   if (usage == nullptr) {
     // It could be read when the certificate was parsed, so it is absent.
     return Purpose::kAbsent;
@@ -168,7 +168,7 @@ Status check_leaf(const Certificate& leaf, const PathOptions& options) {
   if (leaf.is_ca() && !options.allow_ca_leaf) {
     return refused(leaf, "a CA does not sign documents");
   }
-  const std::uint32_t usage = X509_get_key_usage(x509_of(leaf));
+  const std::uint32_t usage = X509_get_key_usage(bare_x509_of(leaf));
   if (usage == UINT32_MAX) {
     if (options.require_key_usage) {
       return refused(leaf, "it has no keyUsage");
@@ -190,7 +190,7 @@ Status check_issuer(const Certificate& issuer, bool is_anchor, const PathOptions
   if (!issuer.is_ca()) {
     return refused(issuer, "it issued a certificate and is no CA");
   }
-  const std::uint32_t usage = X509_get_key_usage(x509_of(issuer));  // all bits when absent
+  const std::uint32_t usage = X509_get_key_usage(bare_x509_of(issuer));  // all bits when absent
   if ((usage & KU_KEY_CERT_SIGN) == 0) {
     return refused(issuer, "its keyUsage does not allow keyCertSign");
   }
