@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   cli::add_attest(root, context);
   cli::add_evidence(root, context);
   cli::add_collateral(root, context);
+  cli::add_verify_bundle(root, context);
   cli::add_review(root, context);
   cli::add_sign(root, context);
   cli::add_verify_model(root, context);

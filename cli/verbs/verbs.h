@@ -14,6 +14,7 @@ void add_manifest(const Command& root, Context& context);
 void add_attest(const Command& root, Context& context);
 void add_evidence(const Command& root, Context& context);
 void add_collateral(const Command& root, Context& context);
+void add_verify_bundle(const Command& root, Context& context);
 void add_setup(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
 void add_verify_model(const Command& root, Context& context);
