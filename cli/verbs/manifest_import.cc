@@ -292,7 +292,7 @@ void add_manifest_import(const Command& group, Context& context) {
   verb.example(
       "assay manifest import ./llama ./llama/model.sig --name nvidia/llama --key vendor.pub \\\n"
       "      --sign-key publisher.pem --out manifest.json --out-evidence signature.json",
-      "then: assay push manifest.json signature.json");
+      "import a model with the signature of its vendor; assay push sends both files");
   verb.action([options, &context] { return import_model(context, *options); });
 }
 

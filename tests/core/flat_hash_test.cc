@@ -23,7 +23,7 @@ TEST(FlatHash, KnownAnswers) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(digest(FlatHash::kBlake2b, "abc"),
             "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"
-            "7d87c5392aab792dc252d5de4533cc9518d38aa8dbc4925ab92386edd4009923");
+            "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923");
 }
 
 TEST(FlatHash, Stream_StartsAnewAfterEachDigest) {

@@ -83,8 +83,10 @@ class TokenKey(unittest.TestCase):
         self.assertEqual([(key["kty"], key["alg"]) for key in keys["keys"]], [("EC", "ES256")])
         service.run("assay", "decision", "verify", "decision.json", "--jwks", "jwks.json")
         envelope = json.loads(done.stdout)
+        payload = base64.b64decode(envelope["payload"])
+        self.assertIn(b'"allowed":false', payload)
         envelope["payload"] = base64.b64encode(
-            base64.b64decode(envelope["payload"]).replace(b"deny", b"allow", 1)).decode()
+            payload.replace(b'"allowed":false', b'"allowed":true')).decode()
         (self.dir / "forged.json").write_text(json.dumps(envelope))
         self.assertEqual(service.run("assay", "decision", "verify", "forged.json", "--jwks", "jwks.json",
                                      check=False).returncode, 1)  # fmt: skip
