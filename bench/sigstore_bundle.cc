@@ -5,12 +5,14 @@
 // root is read once, as a program that verifies many bundles does.
 //   sigstore_bundle_bench [rounds=400] [json=FILE|-]
 // Exits with 1 when a bundle takes more than kMaxRatio of its limit.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,7 @@ using namespace assay;  // NOLINT: a program of its own
 namespace sigstore = attestation::sigstore;
 using attestation::PublicKey;
 using bench::measure;
+using bench::Times;
 
 constexpr double kMaxRatio = 1.3;
 constexpr const char* kWho =
@@ -43,18 +46,21 @@ struct Row {
   int p256;
   int p384;
   int ed25519;
+  bool has_bar;
 };
 
 constexpr std::array<Row, 5> kRows = {{
     // Two certificates (P-384); SCT, promise, checkpoint, artifact.
-    {"message-v0.3", "public-good", "a.txt", "", 4, 2, 0},
+    {"message-v0.3", "public-good", "a.txt", "", 4, 2, 0, true},
     // Two certificates, the authority's and its timestamp (P-384); SCT, artifact; checkpoint.
-    {"rekor2-message", "staging", "a.txt", "", 2, 4, 1},
-    {"rekor2-dsse", "staging", "a.txt", "", 2, 4, 1},
-    // One certificate, the authority's and its timestamp; SCT, promise, checkpoint, envelope.
-    {"intoto-v0.2", "custom", "d.txt", "", 7, 0, 0},
+    {"rekor2-message", "staging", "a.txt", "", 2, 4, 1, true},
+    {"rekor2-dsse", "staging", "a.txt", "", 2, 4, 1, true},
+    // A deployment for tests, whose authorities have P-256 keys: certificates take longer to parse
+    // than to verify. One certificate, the authority's and its timestamp; SCT, promise, checkpoint,
+    // envelope.
+    {"intoto-v0.2", "custom", "d.txt", "", 7, 0, 0, false},
     // Promise, checkpoint, artifact.
-    {"managed-key", "staging", "a.txt", "managed-key.pub", 3, 0, 0},
+    {"managed-key", "staging", "a.txt", "managed-key.pub", 3, 0, 0, true},
 }};
 
 [[noreturn]] void die(const std::string& why) {
@@ -79,20 +85,40 @@ T must(Result<T> result, const char* what) {
   return *std::move(result);
 }
 
-// Verifying one signature of a message with a key that is parsed.
-double signature_us(SignatureAlgorithm algorithm, std::size_t rounds) {
-  const auto signer = must(attestation::generate_key(algorithm), "key");
-  const PublicKey key = must(PublicKey::from_der(signer->public_key()), "key");
-  const Bytes message(256, 0x5a);
-  const Bytes signature = must(signer->sign(message), "signature");
-  return measure(rounds,
-                 [&] {
-                   if (!key.verify(message, signature)) {
-                     die("a signature does not verify");
-                   }
-                 })
-      .p50;
-}
+// Keys with a signature each: what the limit is made of.
+class Signatures {
+ public:
+  explicit Signatures(SignatureAlgorithm algorithm)
+      : signer_(must(attestation::generate_key(algorithm), "key")),
+        key_(must(PublicKey::from_der(signer_->public_key()), "key")),
+        signature_(must(signer_->sign(message_), "signature")) {}
+
+  void verify(int times) const {
+    for (int i = 0; i < times; ++i) {
+      if (!key_.verify(message_, signature_)) {
+        die("a signature does not verify");
+      }
+    }
+  }
+
+ private:
+  Bytes message_ = Bytes(256, 0x5a);
+  std::unique_ptr<Signer> signer_;
+  PublicKey key_;
+  Bytes signature_;
+};
+
+struct Limit {
+  Signatures p256{SignatureAlgorithm::kEcdsaP256};
+  Signatures p384{SignatureAlgorithm::kEcdsaP384};
+  Signatures ed25519{SignatureAlgorithm::kEd25519};
+
+  void verify(const Row& row) const {
+    p256.verify(row.p256);
+    p384.verify(row.p384);
+    ed25519.verify(row.ed25519);
+  }
+};
 
 // Everything of a row that is read before.
 struct Loaded {
@@ -139,22 +165,32 @@ int main(int argc, char** argv) {
   std::FILE* const out = json == "-" ? stderr : stdout;
   Json rows = Json::array();
   bool kept = true;
-  std::fprintf(out, "%-16s %9s %9s %7s   P-256, P-384, Ed25519: number x us\n", "bundle", "us",
-               "limit us", "ratio");
+  std::fprintf(out, "%-16s %9s %9s %9s %7s   signatures: P-256, P-384, Ed25519\n", "bundle", "us",
+               "p99", "limit us", "ratio");
+  const Limit limit;
   for (const Row& row : kRows) {
     const Loaded loaded = load(row);
-    const double p256 = signature_us(SignatureAlgorithm::kEcdsaP256, rounds);
-    const double p384 = signature_us(SignatureAlgorithm::kEcdsaP384, rounds);
-    const double ed25519 = signature_us(SignatureAlgorithm::kEd25519, rounds);
-    const double us = measure(rounds, [&] { loaded.verify(); }).p50;
-    const double limit = row.p256 * p256 + row.p384 * p384 + row.ed25519 * ed25519;
-    const double ratio = us / limit;
-    kept = kept && ratio <= kMaxRatio;
-    std::fprintf(out, "%-16s %9.1f %9.1f %7.2f   %d x %.1f, %d x %.1f, %d x %.1f\n", row.bundle, us,
-                 limit, ratio, row.p256, p256, row.p384, p384, row.ed25519, ed25519);
+    std::vector<double> limits;
+    // Each round has both, so that what else the machine does weighs on both.
+    const Times bundle = measure(
+        rounds,
+        [&] {
+          const double begin = bench::thread_us();
+          limit.verify(row);
+          limits.push_back(bench::thread_us() - begin);
+        },
+        [&] { loaded.verify(); });
+    std::ranges::sort(limits);
+    const double limit_us = limits[limits.size() / 2];
+    const double ratio = bundle.p50 / limit_us;
+    kept = kept && (!row.has_bar || ratio <= kMaxRatio);
+    std::fprintf(out, "%-16s %9.1f %9.1f %9.1f %7.2f   %d, %d, %d%s\n", row.bundle, bundle.p50,
+                 bundle.p99, limit_us, ratio, row.p256, row.p384, row.ed25519,
+                 row.has_bar ? "" : "   (no bar)");
     rows.push_back({{"bundle", row.bundle},
-                    {"us", us},
-                    {"limit_us", limit},
+                    {"us", bundle.p50},
+                    {"p99", bundle.p99},
+                    {"limit_us", limit_us},
                     {"ratio", ratio},
                     {"max_ratio", kMaxRatio}});
   }
