@@ -22,9 +22,10 @@ def python_with(requirement, module):
         making = tempfile.mkdtemp(dir=home)
         try:
             for command in ([sys.executable, "-m", "venv", making],
-                            [f"{making}/bin/python", "-m", "pip", "install", "-q", requirement],
+                            [f"{making}/bin/python", "-m", "pip", "install", "-q", "--retries", "1",
+                             "--timeout", "15", requirement],
                             [f"{making}/bin/python", "-c", f"import {module}"]):
-                subprocess.run(command, check=True, capture_output=True, timeout=300)
+                subprocess.run(command, check=True, capture_output=True, timeout=150)
             os.rename(making, ready)
         except (OSError, subprocess.SubprocessError) as error:
             shutil.rmtree(making, ignore_errors=True)
