@@ -2,11 +2,15 @@
 """assay fill asks a real service: what its principal may see is enough, and a model that is decided
 otherwise does not come in."""
 import json
+import re
+import shlex
 import shutil
 import unittest
 
 import chain
 import pods
+import yaml
+from harness import ROOT
 
 NAMESPACE = "fills"
 
@@ -76,6 +80,34 @@ class Fill(unittest.TestCase):
         self.assertIn("signers-insufficient", self.fill(code=1)["error"]["detail"])
         # A stored decision is not judged again: its own end is all that ends it.
         self.fill("assay://acme/demo", "--decision", got["decision"])
+
+
+class Page(unittest.TestCase):
+    """The examples of docs/kserve.md, as the service judges them; tests/kubernetes sends them to an API
+    server as well."""
+
+    FENCE = re.compile(r"^```(\w+)((?: [\w-]+)+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+    def test_examples_in_order(self):
+        service = self.enterContext(Service())
+        seen = []
+        for language, words, body in self.FENCE.findall((ROOT / "docs/kserve.md").read_text()):
+            seen.append(" ".join([language, words.split()[0]]))
+            if language == "console":
+                command = shlex.split(body)
+                directory, name = service.dir / command[3], command[command.index("--out") + 1]
+                directory.mkdir(parents=True)
+                (directory / "config.json").write_text("{}")
+                service.sign_manifest(name.removesuffix(".json"), *command[6:-2], model=command[5],
+                                      directory=command[3])
+            elif language == "json":
+                service.activate(json.loads(body))
+            else:
+                said = service.review(pods.stored(yaml.safe_load(body)))
+                self.assertEqual(said.allowed, words.split()[0] == "allow", said.text)
+                for word in words.split()[1:]:
+                    self.assertIn(word, said.text)
+        self.assertEqual(seen, ["console publish", "json policy", "yaml allow", "yaml deny"])
 
 
 if __name__ == "__main__":
