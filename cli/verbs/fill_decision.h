@@ -9,9 +9,9 @@
 #include "cli/client/connect.h"
 #include "cli/context.h"
 #include "cli/verbs/workload.h"
+#include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
-#include "schemas/core/clock.h"
 
 namespace assay::cli {
 
