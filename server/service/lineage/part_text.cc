@@ -34,8 +34,9 @@ void write(std::string& out, const std::vector<policy::SignerFact>& signers) {
   for (const policy::SignerFact& signer : signers) {
     short_forms.emplace_back(signer.key.id.text(), &signer);
   }
-  std::ranges::sort(short_forms, {},
-                    [](const auto& one) -> const std::string& { return one.first; });
+  std::ranges::sort(short_forms, {}, [](const auto& one) {
+    return std::pair(std::string_view(one.first), one.second->signed_at);
+  });
   auto list = JcsWriter::list(out);
   for (const auto& [key, fact] : short_forms) {
     auto signer = JcsWriter::object(list.item());
