@@ -59,6 +59,15 @@ const std::vector<Change> kChanges = {
     [](auto&) {},
     [](auto& one) { one.subjects.clear(); },
     [](auto& one) { one.fact.signers.clear(); },
+    [](auto& one) {
+      policy::SignerFact& keyless = one.fact.signers.front();
+      keyless.key.algorithm.reset();
+      keyless.key.certificate =
+          CertificateIdentity{.issuer = "https://issuer",
+                              .trusted_root = "sigstore",
+                              .subject = {SubjectKind::kUri, "https://host/a@refs/heads/main"}};
+      keyless.certificate = CertificateUse{"https://issuer", "a \"quoted\" name", Timestamp()};
+    },
     [](auto& one) { one.fact.stage = "own \x01\x1f\b\t\n\v\f\r\x7f stage"; },
     [](auto& one) { one.fact.log_index = 0; },
     [](auto& one) { one.inputs = {{"dataset", "", {}, {}}}; },
