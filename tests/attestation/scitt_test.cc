@@ -247,6 +247,28 @@ TEST(CoseReceipt, EachLeafOfEachTree_IsProven) {
   }
 }
 
+// Made with Python's cbor2 and cryptography, with keys as tests/fuzz/scitt_fuzz.cc has them.
+TEST(CoseReceipt, OfAnotherImplementation_Verifies) {
+  const auto made = [](const char* name) {
+    return to_bytes(assay::test::read_file(std::filesystem::path(ASSAY_SOURCE_DIR) /
+                                           "tests/fuzz/corpus/scitt" / name));
+  };
+  const PublicKey key =
+      PublicKey::from_der(
+          *hex_decode("302a300506032b6570032100"
+                      "86853fc52670859c8625bb0ea9bf3a68e29522df8645b15c4485f9fc3bba2c2a"))
+          .value();
+  const Digest leaf = merkle_leaf(HashAlgorithm::kSha256, as_bytes("leaf"));
+  const auto receipt = verify_receipt(made("receipt"), leaf, key);
+  ASSERT_EQ(code_of(receipt), "ok");
+  EXPECT_EQ(receipt->tree_size, 3U);
+  EXPECT_EQ(receipt->leaf_index, 1U);
+  const auto statement = parse_statement(made("hash_envelope"));
+  ASSERT_EQ(code_of(statement), "ok");
+  EXPECT_EQ(code_of(verify_by_key(*statement, key)), "ok");
+  EXPECT_EQ(statement->payload_hash, -16);
+}
+
 // Every bit: what is proven stays, or nothing is.
 TEST(CoseReceipt, NoMutation_ProvesAnotherPlace) {
   const auto leaves = leaves_of(11);

@@ -11,13 +11,16 @@ import harness
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-# For another Python, which has pycose (ASSAY_COSE_PYTHON): receipt, root, key.
+# For another Python, which has pycose and cbor2 (ASSAY_COSE_PYTHON): receipt, root, key.
 WITH_PYCOSE = """
 import sys
+import cbor2
 from pycose.messages import Sign1Message
 from pycose.keys import OKPKey
 from pycose.keys.curves import Ed25519
-message = Sign1Message.decode(open(sys.argv[1], "rb").read())
+message = list(cbor2.loads(open(sys.argv[1], "rb").read()).value)
+message[1] = dict(message[1])  # cbor2 6 gives a mapping of its own, which pycose 1.1 does not take
+message = Sign1Message.from_cose_obj(message, True)
 message.payload = bytes.fromhex(sys.argv[2])
 message.key = OKPKey(crv=Ed25519, x=bytes.fromhex(sys.argv[3]))
 sys.exit(0 if message.verify_signature() else 1)

@@ -42,7 +42,7 @@ class TokenKey(unittest.TestCase):
 
     def run_here(self, *command):
         subprocess.run(command, cwd=self.dir, env=self.env, check=True, capture_output=True,
-                       timeout=harness.LIMIT if hasattr(harness, "LIMIT") else 60)
+                       timeout=60)
 
     def uri(self, label, module=SOFTHSM, pin="pin"):
         source = f"&pin-source={self.dir}/{pin}" if pin else ""
