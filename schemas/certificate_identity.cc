@@ -122,7 +122,10 @@ Result<CertificateIdentity> read_json(json::As<CertificateIdentity> /*type*/, co
 static auto members_of(json::As<CertificateUse>) {
   using T = CertificateUse;
   return std::tuple(json::always("issuer", &T::issuer), json::always("subject", &T::subject),
-                    json::always("at", &T::at));
+                    json::always("at", &T::at), json::always("key", &T::key));
+}
+static CertificateUse start(json::As<CertificateUse>) {
+  return {{}, {}, {}, json::unread<KeyId>()};
 }
 Json to_json(const CertificateUse& use) { return json::write(use); }
 Result<CertificateUse> read_json(json::As<CertificateUse> /*type*/, const Json& json) {

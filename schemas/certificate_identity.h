@@ -12,6 +12,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
+#include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 
 namespace assay {
@@ -51,6 +52,7 @@ struct CertificateUse {
   std::string issuer;
   std::string subject;
   Timestamp at;
+  KeyId key;  // of the certificate: who signs with one key is one person, whatever names it has
   bool operator==(const CertificateUse&) const = default;
 };
 

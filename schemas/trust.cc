@@ -108,6 +108,10 @@ class Uniqueness {
 
 }  // namespace
 
+bool is_stricter(const Revocation& after, const Revocation& before) {
+  return before.since && (!after.since || *after.since < *before.since);
+}
+
 bool is_revoked(const TrustedKey& key, Timestamp signed_at) {
   return key.revoked && (!key.revoked->since || signed_at >= *key.revoked->since);
 }

@@ -61,6 +61,9 @@ struct TrustedKey {
 // Returns the id of an identity by certificate with this purpose: SHA-256 of the canonical JSON
 // {"certificate", "purpose"}.
 [[nodiscard]] Result<KeyId> certificate_id(const CertificateIdentity& identity, KeyPurpose purpose);
+// Returns whether `after` covers more signatures than `before`. A revocation may become stricter,
+// and never milder.
+[[nodiscard]] bool is_stricter(const Revocation& after, const Revocation& before);
 // Returns whether `key` is revoked for a signature that was logged at `signed_at`, whenever that is
 // asked.
 [[nodiscard]] bool is_revoked(const TrustedKey& key, Timestamp signed_at);

@@ -114,7 +114,9 @@ Result<ChainLink> link_of(const LogRecord& record) {
 
 Status Governance::put_key(const TrustedKey& key) {
   const auto known = keys_.find(key.id);
-  if (known != keys_.end() && known->second.revoked && known->second.revoked != key.revoked) {
+  const std::optional<Revocation> before =
+      known != keys_.end() ? known->second.revoked : std::nullopt;
+  if (before && before != key.revoked && !(key.revoked && is_stricter(*key.revoked, *before))) {
     return fail(ErrorCode::kConflict, "a revoked key stays revoked", key.id.text());
   }
   keys_.insert_or_assign(key.id, key);

@@ -6,6 +6,7 @@
 #include "attestation/sigstore/verify.h"
 #include "attestation/x509/extensions.h"
 #include "attestation/x509/path.h"
+#include "schemas/core/sha.h"
 
 namespace assay::attestation {
 namespace {
@@ -37,7 +38,13 @@ class Signed {
  public:
   Signed(const Envelope& envelope, const sigstore::Bundle& bundle,
          const std::vector<x509::Certificate>& certificates, Timestamp now)
-      : envelope_(envelope), bundle_(bundle), certificates_(certificates), now_(now) {}
+      : envelope_(envelope),
+        bundle_(bundle),
+        certificates_(certificates),
+        key_(sha256(certificates.front().key_der())),
+        now_(now) {}
+
+  [[nodiscard]] const KeyId& key() const { return key_; }
 
   // Nothing when the identity does not cover the certificate.
   Result<std::optional<CertificateUse>> by(const CertificateIdentity& identity,
@@ -72,7 +79,7 @@ class Signed {
     }
     const auto first = std::ranges::min_element(verified.times, {}, &sigstore::CountedTime::time);
     return std::optional(
-        CertificateUse{verified.identity->issuer, verified.identity->subject, first->time});
+        CertificateUse{verified.identity->issuer, verified.identity->subject, first->time, key_});
   }
 
   Result<std::optional<CertificateUse>> issued(const CertificateIdentity& identity) {
@@ -87,14 +94,22 @@ class Signed {
       anchors.push_back(std::move(anchor));
     }
     const auto path = x509::verify_path(certificates_.front(), std::span(certificates_).subspan(1),
-                                        anchors, {.time = now_, .purpose = x509::kAnyPurpose});
+                                        anchors, {.time = now_, .purpose = purpose()});
     if (!path) {
       return path.error().code == ErrorCode::kCertificateUntrusted
                  ? Result<std::optional<CertificateUse>>(std::nullopt)
                  : std::unexpected(path.error());
     }
     ASSAY_TRY(verify_signature(path->leaf()));
-    return std::optional(CertificateUse{path->leaf_issuer().subject(), *std::move(name), now_});
+    return std::optional(
+        CertificateUse{path->leaf_issuer().subject(), *std::move(name), now_, key_});
+  }
+
+  // A certificate for purposes must be for signing code: those of TLS servers name no signers.
+  [[nodiscard]] std::string_view purpose() const {
+    constexpr std::string_view kExtendedKeyUsage = "2.5.29.37";
+    return x509::extension_value(certificates_.front(), kExtendedKeyUsage) ? x509::kCodeSigning
+                                                                           : x509::kAnyPurpose;
   }
 
   Status verify_signature(const x509::Certificate& leaf) {
@@ -106,8 +121,22 @@ class Signed {
   const Envelope& envelope_;
   const sigstore::Bundle& bundle_;
   const std::vector<x509::Certificate>& certificates_;
+  KeyId key_;
   Timestamp now_;
 };
+
+// One signature is the word of one identity. Entries that give it to several would let one person
+// count as many.
+Status require_one_identity(std::span<const VerifiedSignature> signatures) {
+  for (const VerifiedSignature& signature : signatures) {
+    if (signature.key.identity != signatures.front().key.identity) {
+      return fail(ErrorCode::kIdentityAmbiguous,
+                  "the certificate is that of " + signatures.front().key.identity + " and of " +
+                      signature.key.identity + ": give both entries one identity, or revoke one");
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -126,8 +155,13 @@ Result<std::vector<VerifiedSignature>> verify_certificates(const Envelope& envel
     return verified;
   }
   Signed signature(envelope, bundle, material->certificates, now);
+  // A key of the trust store signs as itself, and as nobody once it is revoked.
+  if (std::ranges::any_of(keys, [&](const TrustedKey& key) { return key.id == signature.key(); })) {
+    return verified;
+  }
   for (const TrustedKey& key : keys) {
-    if (!key.certificate) {
+    const bool ended = key.revoked && !key.revoked->since;
+    if (!key.certificate || ended) {
       continue;
     }
     ASSAY_ASSIGN(auto use, signature.by(*key.certificate, roots));
@@ -135,6 +169,7 @@ Result<std::vector<VerifiedSignature>> verify_certificates(const Envelope& envel
       verified.push_back({key, *std::move(use)});
     }
   }
+  ASSAY_TRY(require_one_identity(verified));
   return verified;
 }
 

@@ -90,8 +90,7 @@ class Identities(unittest.TestCase):
                          "--certificate-identity", "*@eval.acme.example")
         service.change("--add-key", "eval.json")
         pushed = service.run("assay", "push", "evaluation.bundle.json", "-o", "json", token="ci")
-        ident = json.loads(pushed.stdout)
-        ident = (ident[0] if isinstance(ident, list) else ident)["id"]
+        ident = json.loads(pushed.stdout)["items"][0]["id"]
         signer = self.shown(ident)["signers"][0]
         self.assertEqual(signer["identity"], "eval-team")
         self.assertEqual(signer["certificate"]["subject"], "anna@eval.acme.example")
@@ -112,8 +111,7 @@ class Identities(unittest.TestCase):
                        "--add-key", "workflow.json")
         pushed = service.run("assay", "push", VECTORS / "rekor2-dsse.bundle.json", "-o", "json",
                              token="ci")
-        ident = json.loads(pushed.stdout)
-        ident = (ident[0] if isinstance(ident, list) else ident)["id"]
+        ident = json.loads(pushed.stdout)["items"][0]["id"]
         signer = self.shown(ident)["signers"][0]
         self.assertEqual(signer["certificate"]["issuer"], ISSUER)
         self.assertEqual(signer["certificate"]["subject"], WORKFLOW)

@@ -88,6 +88,29 @@ bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
          (manifest && usage.manifests >= kMaxManifestsPerSigner);
 }
 
+// The certificate stands outside of the signed bytes: the same person could sign once more under
+// another name that a CA gave to the same key.
+Status require_same_identity(storage::Transaction& transaction, const VerifiedEnvelope& verified,
+                             const std::vector<storage::SignerRow>& known) {
+  for (const auto& signature : verified.signatures) {
+    for (const storage::SignerRow& signer : known) {
+      const bool same = signature.certificate && signer.certificate &&
+                        (signature.certificate->key == signer.certificate->key ||
+                         (signature.certificate->issuer == signer.certificate->issuer &&
+                          signature.certificate->subject == signer.certificate->subject));
+      if (!same || signature.key.id == signer.key) {
+        continue;
+      }
+      ASSAY_ASSIGN(const TrustedKey before, transaction.key(signer.key));
+      if (before.identity != signature.key.identity) {
+        return fail(ErrorCode::kIdentityAmbiguous,
+                    before.identity + " signed this statement with the same certificate or key");
+      }
+    }
+  }
+  return {};
+}
+
 // Every identity whose signature is new may have this much more about each topic.
 Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& verified,
                     const std::vector<storage::SignerRow>& known,
@@ -228,6 +251,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
     if (further.empty()) {
       return {};
     }
+    ASSAY_TRY(require_same_identity(transaction, verified, known->signers));
     ASSAY_TRY(require_room(transaction, verified, known->signers, *known));
     created = true;
     return extend(transaction, verified, further, bytes, statement, actor);

@@ -145,14 +145,15 @@ class Applier {
 
   Result<Json> operator()(const RevokeKey& operation) {
     ASSAY_ASSIGN(TrustedKey key, transaction_.key(operation.key));
-    if (key.revoked) {
+    const Revocation revocation{transaction_.now(), operation.reason, operation.since};
+    if (key.revoked && !is_stricter(revocation, *key.revoked)) {
       return fail(ErrorCode::kConflict, "the key is revoked already", key.id.text());
     }
     if (operation.since && *operation.since > transaction_.now()) {
       return fail(ErrorCode::kConflict, "a revocation takes effect now: since lies in the future",
                   key.id.text());
     }
-    key.revoked = Revocation{transaction_.now(), operation.reason, operation.since};
+    key.revoked = revocation;
     ASSAY_TRY(transaction_.put_key(key));
     ++epochs_.trust.revocation;
     ASSAY_ASSIGN(const auto ended, remove_references_of(transaction_, key.id));

@@ -25,6 +25,7 @@ void write(std::string& out, const CertificateUse& use) {
   auto object = JcsWriter::object(out);
   append_canonical(object.member("at"), to_rfc3339(use.at));
   append_canonical(object.member("issuer"), use.issuer);
+  append_canonical(object.member("key"), use.key.text());
   append_canonical(object.member("subject"), use.subject);
 }
 

@@ -246,6 +246,71 @@ TEST_F(CertificateSigners, X509Certificate_MustBeValidNamedAndOfTheCa) {
             ErrorCode::kSignatureInvalid);
 }
 
+TEST_F(CertificateSigners, OneCertificateUnderTwoIdentities_IsRefused) {
+  CertificateIdentity one = team();
+  one.subject.pattern = "signer@example.com";
+  TrustedKey own = trusted(one, KeyPurpose::kSigner, {role("evaluate")});
+  own.identity = "signer";
+  ASSERT_TRUE(
+      change({AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}, AddKey{own}}));
+  const Bytes bytes = bundle(signed_manifest(manifest("a"), {&approver_a_}), pki::leaf_spec());
+  EXPECT_EQ(refusal(accept_manifest(*services_, bytes, actor_)), ErrorCode::kIdentityAmbiguous);
+  // An entry that is revoked for good covers nothing.
+  ASSERT_TRUE(change({RevokeKey{own.id, "one entry too many", {}}}));
+  EXPECT_TRUE(accept_manifest(*services_, bytes, actor_));
+}
+
+TEST_F(CertificateSigners, SecondCertificateOfTheKeyUnderAnotherIdentity_IsRefused) {
+  CertificateIdentity other = team();
+  other.subject.pattern = "*@example.org";
+  TrustedKey second = trusted(other, KeyPurpose::kPublisher, {publisher_role()});
+  second.identity = "somebody else";
+  ASSERT_TRUE(change(
+      {AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}, AddKey{second}}));
+  const Bytes statement = signed_manifest(manifest("a"), {&approver_a_});
+  ASSERT_TRUE(accept_manifest(*services_, bundle(statement, pki::leaf_spec()), actor_));
+  const auto renamed = pki::with(pki::leaf_spec(), "subjectAltName", "email:signer@example.org");
+  EXPECT_EQ(refusal(accept_manifest(*services_, bundle(statement, renamed), actor_)),
+            ErrorCode::kIdentityAmbiguous);
+}
+
+TEST_F(CertificateSigners, CertificateOnAKeyOfTheTrustStore_IsThatKeyAlone) {
+  const Bytes spki = pki::public_der(pki::leaf_spec().key);
+  TrustedKey key = make_key(KeyPurpose::kPublisher, "release", {publisher_role()}).record;
+  key.id = KeyId(sha256(spki));
+  key.algorithm = SignatureAlgorithm::kEcdsaP256;
+  key.public_key = spki;
+  ASSERT_TRUE(
+      change({AddKey{key}, AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}}));
+  const Bytes bytes = bundle(signed_manifest(manifest("a"), {&approver_a_}), pki::leaf_spec());
+  const auto accepted = accept_manifest(*services_, bytes, actor_);
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  ASSERT_EQ(accepted->row.signers.size(), 1U);
+  EXPECT_EQ(accepted->row.signers.front().key, key.id);
+  ASSERT_TRUE(change({RevokeKey{key.id, "stolen", {}}}));
+  const Bytes later = bundle(signed_manifest(manifest("b"), {&approver_a_}), pki::leaf_spec());
+  EXPECT_EQ(refusal(accept_manifest(*services_, later, actor_)), ErrorCode::kKeyRevoked);
+}
+
+TEST_F(CertificateSigners, CertificateForOtherPurposes_IsRefused) {
+  ASSERT_TRUE(change({AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}}));
+  const Bytes statement = signed_manifest(manifest("a"), {&approver_a_});
+  const auto server = pki::with(pki::leaf_spec(), "extendedKeyUsage", "serverAuth");
+  EXPECT_EQ(refusal(accept_manifest(*services_, bundle(statement, server), actor_)),
+            ErrorCode::kCertificateRefused);
+}
+
+TEST_F(CertificateSigners, Revocation_CanOnlyBecomeStricter) {
+  const TrustedKey key = publisher_.record;
+  const Timestamp early = clock_.now() - std::chrono::hours(2);
+  const Timestamp late = clock_.now() - std::chrono::hours(1);
+  ASSERT_TRUE(change({RevokeKey{key.id, "stolen", late}}));
+  EXPECT_EQ(change({RevokeKey{key.id, "not so", clock_.now()}}).error().code, ErrorCode::kConflict);
+  ASSERT_TRUE(change({RevokeKey{key.id, "stolen earlier", early}}));
+  ASSERT_TRUE(change({RevokeKey{key.id, "stolen", {}}}));
+  EXPECT_EQ(change({RevokeKey{key.id, "not so", early}}).error().code, ErrorCode::kConflict);
+}
+
 TEST_F(CertificateSigners, ChangeOfTrust_NeedsKeys) {
   ASSERT_TRUE(change({AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}}));
   const Bytes changed =

@@ -60,13 +60,14 @@ const std::vector<Change> kChanges = {
     [](auto& one) { one.subjects.clear(); },
     [](auto& one) { one.fact.signers.clear(); },
     [](auto& one) {
-      policy::SignerFact& keyless = one.fact.signers.front();
+      policy::SignerFact& keyless = one.fact.signers.emplace_back(signer("c", 1));
       keyless.key.algorithm.reset();
       keyless.key.certificate =
           CertificateIdentity{.issuer = "https://issuer",
                               .trusted_root = "sigstore",
                               .subject = {SubjectKind::kUri, "https://host/a@refs/heads/main"}};
-      keyless.certificate = CertificateUse{"https://issuer", "a \"quoted\" name", Timestamp()};
+      keyless.certificate = CertificateUse{"https://issuer", "a \"quoted\" name", Timestamp(),
+                                           KeyId(sha256(as_bytes("leaf")))};
     },
     [](auto& one) { one.fact.stage = "own \x01\x1f\b\t\n\v\f\r\x7f stage"; },
     [](auto& one) { one.fact.log_index = 0; },
