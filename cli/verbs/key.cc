@@ -65,7 +65,8 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
 void add_new(const Command& group, Context& context) {
   auto options = std::make_shared<NewOptions>();
   const Command verb = group.add("new", "Make a key pair");
-  verb.choice("--algorithm", options->algorithm, {"ed25519", "ecdsa-p256", "ecdsa-p384", "ecdsa-p521"},
+  verb.choice("--algorithm", options->algorithm,
+              {"ed25519", "ecdsa-p256", "ecdsa-p384", "ecdsa-p521"},
               "signature algorithm (default ed25519)");
   verb.option("--out", options->out, "FILE",
               "private key (PKCS#8 PEM, mode 0600); the public key goes to FILE.pub");

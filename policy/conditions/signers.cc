@@ -181,11 +181,10 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged,
       if (!one) {
         one = judge(index.alike[signature.alike], asked, now);
       }
-      judged.statement_signers.push_back(
-          with(if_joined(unless_withdrawn(at_time(*one, signature.signed_at, now),
-                                          *index.in_order[i]),
-                         joined),
-               signature.certificate));
+      judged.statement_signers.push_back(with(
+          if_joined(unless_withdrawn(at_time(*one, signature.signed_at, now), *index.in_order[i]),
+                    joined),
+          signature.certificate));
     }
     judged.statements.push_back(
         {index.in_order[i],

@@ -30,11 +30,9 @@ Status check_key(storage::Snapshot& snapshot, const TrustedKey& key) {
   if (!key.algorithm) {
     return fail(ErrorCode::kUnsupportedKey, "the key names no algorithm", key.id.text());
   }
-  ASSAY_ASSIGN(const auto parsed,
-               attestation::PublicKey::from_der(key.public_key, *key.algorithm));
+  ASSAY_ASSIGN(const auto parsed, attestation::PublicKey::from_der(key.public_key, *key.algorithm));
   if (parsed.id() != key.id) {
-    return fail(ErrorCode::kUnsupportedKey, "the key's id does not fit its bytes",
-                key.id.text());
+    return fail(ErrorCode::kUnsupportedKey, "the key's id does not fit its bytes", key.id.text());
   }
   return {};
 }
