@@ -264,7 +264,7 @@ TEST_F(CertificateSigners, SecondCertificateOfTheKeyUnderAnotherIdentity_IsRefus
   CertificateIdentity other = team();
   other.subject.pattern = "*@example.org";
   TrustedKey second = trusted(other, KeyPurpose::kPublisher, {publisher_role()});
-  second.identity = "somebody else";
+  second.identity = "somebody-else";
   ASSERT_TRUE(change(
       {AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}, AddKey{second}}));
   const Bytes statement = signed_manifest(manifest("a"), {&approver_a_});
