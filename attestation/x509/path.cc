@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attestation/crypto/no_memory.h"
+#include "attestation/x509/extensions.h"
 #include "attestation/x509/handles.h"
 #include "schemas/core/printable.h"
 
@@ -97,6 +98,18 @@ const Certificate* find_given(const X509* x509, std::span<const Certificate> cer
   return nullptr;
 }
 
+// OpenSSL 3.0 loses the memory of policy constraints in a certificate that names no policies
+// (policy_cache_new). Such a certificate demands policies of others that its path cannot have.
+Status check_policies(const Certificate& certificate) {
+  constexpr std::string_view kPolicies = "2.5.29.32";
+  constexpr std::string_view kPolicyConstraints = "2.5.29.36";
+  return extension_value(certificate, kPolicyConstraints) &&
+                 !extension_value(certificate, kPolicies)
+             ? fail(ErrorCode::kCertificateRefused,
+                    "a certificate has policy constraints and no policies", certificate.subject())
+             : Status();
+}
+
 // The path that OpenSSL builds and validates.
 Result<std::vector<Certificate>> build(const Certificate& leaf,
                                        std::span<const Certificate> intermediates,
@@ -105,6 +118,10 @@ Result<std::vector<Certificate>> build(const Certificate& leaf,
   const StoreContextHandle context(X509_STORE_CTX_new());
   if (ASSAY_NO_MEMORY(store == nullptr || context == nullptr)) {
     return no_memory();
+  }
+  ASSAY_TRY(check_policies(leaf));
+  for (const Certificate& intermediate : intermediates) {
+    ASSAY_TRY(check_policies(intermediate));
   }
   ASSAY_ASSIGN(const BorrowedStack untrusted, borrow(intermediates));
   ASSAY_ASSIGN(const BorrowedStack trusted, borrow(anchors));
