@@ -92,9 +92,12 @@ class Keys(harness.TestCase):
             done = self.assay(*verb, code=None)
             self.assertNotEqual(done.code, 0)
             self.assertNotIn("--type", done.err)
-        self.write_json("bundle.json", {"mediaType": "x", "dsseEnvelope": {}})
-        done = self.assay("attest", "verify", "bundle.json", "--key", "k.pem.pub", code=None)
-        self.assertIn("dsseEnvelope", done.err)
+        for bundle, says in (({"mediaType": "x", "dsseEnvelope": {}}, "media type"),
+                             ({"mediaType": "x", "messageSignature": {}}, "assay verify")):
+            self.write_json("bundle.json", bundle)
+            done = self.assay("attest", "verify", "bundle.json", "--key", "k.pem.pub", code=None)
+            self.assertNotEqual(done.code, 0)
+            self.assertIn(says, done.err)
 
     def test_secrets_that_others_may_read_are_refused(self):
         self.key("k")
