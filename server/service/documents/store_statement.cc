@@ -88,21 +88,29 @@ bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
          (manifest && usage.manifests >= kMaxManifestsPerSigner);
 }
 
-// The certificate stands outside of the signed bytes: the same person could sign once more under
-// another name that a CA gave to the same key.
+// The public key that made a signature: the trusted one, or that of the certificate.
+const KeyId& public_key_of(const KeyId& signer, const std::optional<CertificateUse>& certificate) {
+  return certificate ? certificate->key : signer;
+}
+
+bool same_person(const attestation::VerifiedSignature& a, const storage::SignerRow& b) {
+  return public_key_of(a.key.id, a.certificate) == public_key_of(b.key, b.certificate) ||
+         (a.certificate && b.certificate && a.certificate->issuer == b.certificate->issuer &&
+          a.certificate->subject == b.certificate->subject);
+}
+
+// A certificate stands outside of the signed bytes, and a key can be trusted with one or without:
+// one person must not sign a statement twice under two identities. Revoked signatures count for
+// nobody.
 Status require_same_identity(storage::Transaction& transaction, const VerifiedEnvelope& verified,
                              const std::vector<storage::SignerRow>& known) {
   for (const auto& signature : verified.signatures) {
     for (const storage::SignerRow& signer : known) {
-      const bool same = signature.certificate && signer.certificate &&
-                        (signature.certificate->key == signer.certificate->key ||
-                         (signature.certificate->issuer == signer.certificate->issuer &&
-                          signature.certificate->subject == signer.certificate->subject));
-      if (!same || signature.key.id == signer.key) {
+      if (!same_person(signature, signer)) {
         continue;
       }
       ASSAY_ASSIGN(const TrustedKey before, transaction.key(signer.key));
-      if (before.identity != signature.key.identity) {
+      if (before.identity != signature.key.identity && !is_revoked(before, signer.signed_at)) {
         return fail(ErrorCode::kIdentityAmbiguous,
                     before.identity + " signed this statement with the same certificate or key");
       }

@@ -292,6 +292,19 @@ TEST_F(CertificateSigners, CertificateOnAKeyOfTheTrustStore_IsThatKeyAlone) {
   EXPECT_EQ(refusal(accept_manifest(*services_, later, actor_)), ErrorCode::kKeyRevoked);
 }
 
+// The reverse order: the certificate signed first, and its key is trusted later as somebody else's.
+TEST_F(CertificateSigners, KeyThatIsTrustedLater_DoesNotSignAgainAsSomebodyElse) {
+  ASSERT_TRUE(change({AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}}));
+  const Bytes bytes = bundle(signed_manifest(manifest("a"), {&approver_a_}), pki::leaf_spec());
+  ASSERT_TRUE(accept_manifest(*services_, bytes, actor_));
+  TrustedKey key = make_key(KeyPurpose::kPublisher, "release", {publisher_role()}).record;
+  key.public_key = pki::public_der(pki::leaf_spec().key);
+  key.id = KeyId(sha256(key.public_key));
+  key.algorithm = SignatureAlgorithm::kEcdsaP256;
+  ASSERT_TRUE(change({AddKey{key}}));
+  EXPECT_EQ(refusal(accept_manifest(*services_, bytes, actor_)), ErrorCode::kIdentityAmbiguous);
+}
+
 TEST_F(CertificateSigners, CertificateForOtherPurposes_IsRefused) {
   ASSERT_TRUE(change({AddKey{trusted(team(), KeyPurpose::kPublisher, {publisher_role()})}}));
   const Bytes statement = signed_manifest(manifest("a"), {&approver_a_});
