@@ -45,6 +45,11 @@ Status check_key(const Presented& presented) {
   if (row.kind != storage::StatementKind::kAttestation || !signed_it) {
     return mismatch("the key has signed no such attestation");
   }
+  // Evidence names a public key that hardware held. An identity by certificate has none: its
+  // evidence would fit whatever key signed.
+  if (presented.key.certificate) {
+    return mismatch("evidence is about a key, and the signer is an identity by certificate");
+  }
   std::set<std::string> about;
   const Json contents = parse_json(row.contents).value_or(nullptr);
   for (const Json& names : member_at(contents, "names")) {

@@ -6,8 +6,10 @@
 #include "attestation/x509/certificate.h"
 #include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
+#include "schemas/stage_evidence.h"
 #include "server/service/documents/accept.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/nodes/stage_evidence.h"
 #include "server/service/upkeep/rebuild.h"
 #include "tests/attestation/x509/test_pki.h"
 #include "tests/server/service/fixture.h"
@@ -303,6 +305,25 @@ TEST_F(CertificateSigners, KeyThatIsTrustedLater_DoesNotSignAgainAsSomebodyElse)
   key.algorithm = SignatureAlgorithm::kEcdsaP256;
   ASSERT_TRUE(change({AddKey{key}}));
   EXPECT_EQ(refusal(accept_manifest(*services_, bytes, actor_)), ErrorCode::kIdentityAmbiguous);
+}
+
+TEST_F(CertificateSigners, StageEvidence_NeedsAKey) {
+  const Manifest model = manifest("a");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  const TrustedKey signer = trusted(team(), KeyPurpose::kSigner, {role("evaluate")});
+  ASSERT_TRUE(change({AddKey{signer}}));
+  const auto statement =
+      accept_attestation(*services_, bundle(evaluation(model, 0.95), pki::leaf_spec()), actor_);
+  ASSERT_TRUE(statement) << to_string(statement.error());
+  const StageEvidence evidence{
+      statement->row.id,
+      signer.id,
+      {.type = "tdx", .quote = Bytes(64), .event_log = {}, .collateral = nullptr}};
+  const Bytes signed_evidence =
+      envelope(kStageEvidencePayloadType, canonical_json(to_json(evidence)).value(), {&publisher_});
+  EXPECT_EQ(
+      refusal(accept_stage_evidence(*services_, bundle(signed_evidence, pki::leaf_spec()), actor_)),
+      ErrorCode::kStageEvidenceMismatch);
 }
 
 TEST_F(CertificateSigners, CertificateForOtherPurposes_IsRefused) {
