@@ -3,10 +3,10 @@
 // gives each block to both.
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <optional>
 
 #include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu/largest_first.h"
 #include "gpu_hash/cpu/leaves.h"
 #include "gpu_hash/cpu/read_ahead.h"
 #include "gpu_hash/flat_hash.h"
@@ -170,6 +170,14 @@ class FileBytes {
   ByteView block_;  // what is left of the last block
 };
 
+std::vector<std::uint64_t> sizes_of(std::span<const WholeFile> files) {
+  std::vector<std::uint64_t> sizes;
+  for (const WholeFile& whole : files) {
+    sizes.push_back(whole.file->size());
+  }
+  return sizes;
+}
+
 // One hash() call, shared by its threads.
 class TeeJob {
  public:
@@ -179,13 +187,9 @@ class TeeJob {
         files_(files),
         request_(request),
         flat_(std::move(how)),
-        digests_(regions.size(), ObjectDigests{merkle_empty(request.parameters.hash), {}}) {
+        digests_(regions.size(), ObjectDigests{merkle_empty(request.parameters.hash), {}}),
+        left_(sizes_of(files), request.progress, request.stop) {
     flat_.files.resize(files.size());
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      order_.push_back(i);
-    }
-    std::ranges::stable_sort(order_, std::ranges::greater{},
-                             [&](std::size_t i) { return files[i].file->size(); });
   }
 
   void work() {
@@ -196,18 +200,16 @@ class TeeJob {
     }
     CpuLeaves leaves(std::move(hasher), algorithm, nullptr);
     Buffers buffers{{}, Bytes(step())};
-    while (const std::optional<std::size_t> index = take_file()) {
+    while (const std::optional<std::size_t> index = left_.take()) {
       if (Status status = hash(*index, leaves, buffers); !status) {
-        fail_with(std::move(status).error());
+        left_.fail_with(std::move(status).error());
         return;
       }
     }
   }
 
   [[nodiscard]] Result<std::vector<ObjectDigests>> take(FlatResults& results) {
-    if (error_) {
-      return std::unexpected(std::move(*error_));
-    }
+    ASSAY_TRY(left_.outcome());
     results = std::move(flat_);
     return std::move(digests_);
   }
@@ -225,14 +227,6 @@ class TeeJob {
     return std::max<std::size_t>(BlockReader::kBlock, request_.parameters.chunk_size);
   }
 
-  std::optional<std::size_t> take_file() {
-    const std::scoped_lock lock(mutex_);
-    if (error_ || next_ == order_.size()) {
-      return std::nullopt;
-    }
-    return order_[next_++];
-  }
-
   Status hash(std::size_t index, CpuLeaves& leaves, Buffers& buffers) {
     const WholeFile& whole = files_[index];
     ShardedStream flat(flat_.hash, flat_.shard_size);
@@ -248,7 +242,7 @@ class TeeJob {
         ASSAY_ASSIGN(const ByteView piece, bytes.next(length, buffers.scratch));
         ASSAY_TRY(region.add(piece));
         at += length;
-        ASSAY_TRY(count(length));
+        ASSAY_TRY(left_.count(length));
       }
       digests_[i] = region.finish();
     }
@@ -256,35 +250,12 @@ class TeeJob {
     return {};
   }
 
-  Status count(std::uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    done_ += bytes;
-    if (request_.progress) {
-      request_.progress(done_);
-    }
-    if (error_ || request_.stop.stop_requested()) {
-      return fail(ErrorCode::kCancelled, "hashing was stopped on request");
-    }
-    return {};
-  }
-
-  void fail_with(Error error) {
-    const std::scoped_lock lock(mutex_);
-    if (!error_) {
-      error_ = std::move(error);
-    }
-  }
-
   std::span<const Region> regions_;
   std::span<const WholeFile> files_;
   const HashRequest& request_;
   FlatResults flat_;
   std::vector<ObjectDigests> digests_;
-  std::vector<std::size_t> order_;  // files, the largest ones first
-  std::mutex mutex_;
-  std::size_t next_ = 0;    // guarded by mutex_, as what follows
-  std::uint64_t done_ = 0;  // bytes
-  std::optional<Error> error_;
+  LargestFirst left_;  // indexes of files
 };
 
 class FlatEngine final : public Engine {

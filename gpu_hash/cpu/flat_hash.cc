@@ -4,14 +4,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <set>
 
+#include "gpu_hash/cpu/largest_first.h"
 #include "gpu_hash/cpu/read_ahead.h"
 #include "gpu_hash/workers.h"
 
 namespace assay::gpu_hash {
 namespace {
+
+std::vector<std::uint64_t> sizes_of(std::span<const FlatRange> ranges) {
+  std::vector<std::uint64_t> sizes;
+  for (const FlatRange& range : ranges) {
+    sizes.push_back(range.end - range.begin);
+  }
+  return sizes;
+}
 
 // The ranges of one call, shared by its threads.
 class FlatJob {
@@ -20,23 +28,17 @@ class FlatJob {
           unsigned workers)
       : ranges_(ranges),
         options_(options),
-        order_(ranges.size()),
+        left_(sizes_of(ranges), options.progress, options.stop),
         digests_(ranges.size()),
-        idle_(static_cast<int>(threads - workers)) {
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      order_[i] = i;
-    }
-    std::ranges::stable_sort(order_, std::ranges::greater{},
-                             [&](std::size_t i) { return ranges[i].end - ranges[i].begin; });
-  }
+        idle_(static_cast<int>(threads - workers)) {}
 
   // Works until nothing is left or something failed. Run by each thread.
   void work() {
     FlatStream stream(options_.hash);
     BlockMemory memory;
-    while (const std::optional<std::size_t> index = take_range()) {
+    while (const std::optional<std::size_t> index = left_.take()) {
       if (Status status = hash(ranges_[*index], stream, memory, digests_[*index]); !status) {
-        fail_with(std::move(status).error());
+        left_.fail_with(std::move(status).error());
         break;
       }
     }
@@ -44,21 +46,11 @@ class FlatJob {
   }
 
   [[nodiscard]] Result<std::vector<Bytes>> take() {
-    if (error_) {
-      return std::unexpected(std::move(*error_));
-    }
+    ASSAY_TRY(left_.outcome());
     return std::move(digests_);
   }
 
  private:
-  std::optional<std::size_t> take_range() {
-    const std::scoped_lock lock(mutex_);
-    if (error_ || next_ == order_.size()) {
-      return std::nullopt;
-    }
-    return order_[next_++];
-  }
-
   Status hash(const FlatRange& range, FlatStream& stream, BlockMemory& memory, Bytes& digest) {
     BlockReader reader(*range.file, range.begin, range.end, memory);
     for (;;) {
@@ -78,7 +70,7 @@ class FlatJob {
         return {};
       }
       stream.update(*block);
-      ASSAY_TRY(count(block->size()));
+      ASSAY_TRY(left_.count(block->size()));
     }
   }
 
@@ -90,34 +82,11 @@ class FlatJob {
     return idle > 0;
   }
 
-  Status count(std::uint64_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    done_ += bytes;
-    if (options_.progress) {
-      options_.progress(done_);
-    }
-    if (error_ || options_.stop.stop_requested()) {
-      return fail(ErrorCode::kCancelled, "hashing was stopped on request");
-    }
-    return {};
-  }
-
-  void fail_with(Error error) {
-    const std::scoped_lock lock(mutex_);
-    if (!error_) {
-      error_ = std::move(error);
-    }
-  }
-
   std::span<const FlatRange> ranges_;
   const FlatOptions& options_;
-  std::vector<std::size_t> order_;  // ranges, the longest ones first
+  LargestFirst left_;  // indexes of ranges
   std::vector<Bytes> digests_;
   std::atomic<int> idle_;  // cores without work
-  std::mutex mutex_;
-  std::size_t next_ = 0;    // guarded by mutex_, as what follows
-  std::uint64_t done_ = 0;  // bytes
-  std::optional<Error> error_;
 };
 
 std::set<const SourceFile*> files_of(std::span<const FlatRange> ranges) {
