@@ -192,26 +192,11 @@ Exit report(const Context& context, const Task& task, const Granted& granted,
     Json json = result_json(task, &granted);
     json["filled"] = same;
     json["verified_in_place"] = in_place;
-    json["differences"] = Json::array();
-    for (const auto& difference : verified.differences) {
-      json["differences"].push_back(difference_json(difference));
-    }
-    json["bytes"] = verified.bytes;
-    json["seconds"] = verified.seconds;
-    json["device"] = verified.engine.id;
-    add_protection(json, verified.read_protection);
-    if (!same) {
-      json["error"] = error_json(
-          {ErrorCode::kContentMismatch, counted(verified.differences.size(), "difference"), ""});
-    }
+    add_verified(json, verified);
     print_json(json);
     return same ? Exit::kYes : Exit::kNo;
   }
-  for (const auto& difference : verified.differences) {
-    print_line(difference_line(difference));
-  }
-  message(context, rate_summary(verified.bytes, verified.seconds, verified.engine));
-  tell_protection(context, verified.read_protection);
+  print_verified(context, verified);
   if (!same) {
     warning("refused: content-mismatch: " + counted(verified.differences.size(), "difference") +
             " from " + granted.artifact.text() +

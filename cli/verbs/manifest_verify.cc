@@ -57,28 +57,13 @@ Exit report(const Context& context, const TrustedManifest& trusted, const std::s
   if (context.json()) {
     Json json = result_json(trusted);
     json["verified"] = same;
-    json["differences"] = Json::array();
-    for (const auto& difference : verified.differences) {
-      json["differences"].push_back(difference_json(difference));
-    }
-    add_protection(json, verified.read_protection);
-    json["bytes"] = verified.bytes;
-    json["seconds"] = verified.seconds;
-    json["device"] = verified.engine.id;
+    add_verified(json, verified);
     json["device_name"] = verified.engine.device;
     add_fallback(json, fallback);
-    if (!same) {
-      json["error"] = error_json(
-          {ErrorCode::kContentMismatch, counted(verified.differences.size(), "difference"), ""});
-    }
     print_json(json);
     return same ? Exit::kYes : Exit::kNo;
   }
-  for (const auto& difference : verified.differences) {
-    print_line(difference_line(difference));
-  }
-  message(context, rate_summary(verified.bytes, verified.seconds, verified.engine));
-  tell_protection(context, verified.read_protection);
+  print_verified(context, verified);
   if (!same) {
     warning("refused: content-mismatch: " + counted(verified.differences.size(), "difference") +
             " from " + trusted.artifact.text());

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "cli/documents/documents.h"
+#include "cli/output.h"
+#include "cli/verbs/hash_result.h"
 #include "client/files.h"
 
 namespace assay::cli {
@@ -63,6 +65,29 @@ std::string difference_line(const gpu_hash::Difference& difference) {
     }
   }
   return difference.detail.empty() ? line : line + ": " + difference.detail;
+}
+
+void add_verified(Json& json, const gpu_hash::Verified& verified) {
+  json["differences"] = Json::array();
+  for (const auto& difference : verified.differences) {
+    json["differences"].push_back(difference_json(difference));
+  }
+  add_protection(json, verified.read_protection);
+  json["bytes"] = verified.bytes;
+  json["seconds"] = verified.seconds;
+  json["device"] = verified.engine.id;
+  if (!verified.differences.empty()) {
+    json["error"] = error_json(
+        {ErrorCode::kContentMismatch, counted(verified.differences.size(), "difference"), ""});
+  }
+}
+
+void print_verified(const Context& context, const gpu_hash::Verified& verified) {
+  for (const auto& difference : verified.differences) {
+    print_line(difference_line(difference));
+  }
+  message(context, rate_summary(verified.bytes, verified.seconds, verified.engine));
+  tell_protection(context, verified.read_protection);
 }
 
 bool is_difference(ErrorCode code) {

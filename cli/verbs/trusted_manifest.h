@@ -36,6 +36,11 @@ struct TrustedManifest {
 [[nodiscard]] Json difference_json(const gpu_hash::Difference& difference);
 [[nodiscard]] std::string difference_line(const gpu_hash::Difference& difference);
 
+// Add to the JSON answer, or print, what verifying a whole model found: differences, read
+// protection, bytes, seconds and device. The JSON has an `error` when there are differences.
+void add_verified(Json& json, const gpu_hash::Verified& verified);
+void print_verified(const Context& context, const gpu_hash::Verified& verified);
+
 // Returns whether an error of verifying a model says that something lies in the model which no
 // manifest covers. That is a difference, not trouble with looking.
 [[nodiscard]] bool is_difference(ErrorCode code);
