@@ -105,7 +105,8 @@ class Signed {
         CertificateUse{path->leaf_issuer().subject(), *std::move(name), now_, key_});
   }
 
-  // A certificate for purposes must be for signing code: those of TLS servers name no signers.
+  // A certificate that names purposes must name code signing: that of a TLS server makes nobody a
+  // signer.
   [[nodiscard]] std::string_view purpose() const {
     constexpr std::string_view kExtendedKeyUsage = "2.5.29.37";
     return x509::extension_value(certificates_.front(), kExtendedKeyUsage) ? x509::kCodeSigning
