@@ -19,6 +19,20 @@ unsigned usable_cores() {
   return count == 0 ? 1 : count;
 }
 
+int current_core() { return ::sched_getcpu(); }
+
+void leave_core(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (core < 0 || core >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof(cores), &cores) != 0) {
+    return;
+  }
+  CPU_CLR(static_cast<std::size_t>(core), &cores);
+  if (CPU_COUNT(&cores) > 0) {
+    ::sched_setaffinity(0, sizeof(cores), &cores);
+  }
+}
+
 void run_on_threads(unsigned threads, const std::function<void()>& work) {
   std::vector<std::jthread> others;
   for (unsigned i = 1; i < threads; ++i) {

@@ -13,4 +13,10 @@ namespace assay::gpu_hash {
 // `work` must not throw. Uses fewer threads when the system cannot start as many.
 void run_on_threads(unsigned threads, const std::function<void()>& work);
 
+// Returns the core that the calling thread runs on; -1 when that is not known.
+[[nodiscard]] int current_core();
+
+// Keeps the calling thread off `core`, when there is another for it.
+void leave_core(int core);
+
 }  // namespace assay::gpu_hash

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "gpu_hash/workers.h"
+
 namespace assay::gpu_hash {
 
 std::uint8_t* BlockMemory::block(std::size_t slot) {
@@ -61,7 +63,11 @@ void BlockReader::start_ahead() {
   // The block with the user may be that of slot 0.
   first_ = 1;
   try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    thread_ = std::jthread([this, core = current_core()](const std::stop_token& stop) {
+      // Threads that wake each other often end up on one core, and then read and hash by turns.
+      leave_core(core);
+      run(stop);
+    });
   } catch (const std::system_error&) {
     first_ = 0;
   }
@@ -72,8 +78,11 @@ void BlockReader::run(const std::stop_token& stop) {
     std::size_t slot = 0;
     {
       std::unique_lock lock(mutex_);
-      // One block stays with the user.
-      changed_.wait(lock, stop, [this] { return filled_ + 1 < kBlocks; });
+      // One block stays with the user. A reader that has filled the others sleeps until half are
+      // free: a wake-up for each block would cost its user a twentieth of the time.
+      if (filled_ + 1 == kBlocks) {
+        changed_.wait(lock, stop, [this] { return filled_ <= kBlocks / 2; });
+      }
       if (stop.stop_requested()) {
         return;
       }
@@ -101,7 +110,9 @@ Result<ByteView> BlockReader::take() {
     first_ = (first_ + 1) % kBlocks;
     --filled_;
     held_ = false;
-    changed_.notify_all();
+    if (filled_ == kBlocks / 2) {
+      changed_.notify_all();
+    }
   }
   changed_.wait(lock, [this] { return filled_ > 0 || done_; });
   if (filled_ == 0) {
