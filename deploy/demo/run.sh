@@ -3,8 +3,8 @@
 # The whole story on one machine: hash, sign, push, judge, admit or refuse, verify on a node, bind or
 # refuse, verify in memory, audit, prove.
 #   deploy/demo/run.sh [MODEL_DIR]
-# ASSAY_DEMO_CHAPTER=pipeline runs the chapter about a model's origin alone. Pictures of it stay in
-# build/demo, or in ASSAY_DEMO_OUT. ASSAY_DEMO_CHAPTER=first ends at the first decision, and needs
+# ASSAY_DEMO_CHAPTER=pipeline runs the chapter about a model's origin alone, =vendor that about a model
+# which model_signing signed. Pictures stay in build/demo, or in ASSAY_DEMO_OUT. ASSAY_DEMO_CHAPTER=first ends at the first decision, and needs
 # neither OpenCL nor a sandbox.
 # Uses the programs of build/release; works in a temporary directory; leaves nothing running.
 set -u -o pipefail
@@ -33,6 +33,8 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/pipeline.sh"
 # shellcheck source=deploy/demo/plugin.sh
 . "$ROOT/deploy/demo/plugin.sh"
+# shellcheck source=deploy/demo/vendor.sh
+. "$ROOT/deploy/demo/vendor.sh"
 
 finish() {
   stop_server
@@ -128,10 +130,17 @@ json last.out 'd["log_verifier_key"]' >log.vkey
 start_service
 note "assayd serves $ASSAY_SERVER and webhooks on $ADMISSION"
 
-if [ "$CHAPTER" = pipeline ]; then
-  tell_pipeline
-  finished
-fi
+case $CHAPTER in
+  pipeline)
+    tell_pipeline
+    finished
+    ;;
+  vendor)
+    step "A vendor's model, signed with model_signing of OpenSSF"
+    tell_vendor
+    finished
+    ;;
+esac
 
 step "A model: config.json and two safetensors shards"
 if [ -n "$MODEL" ]; then
@@ -227,6 +236,9 @@ proven "a node that never enrolled gets nothing"
 
 step "A second node: its evidence is verified by a plug-in"
 enrol_edge_node
+
+step "A vendor's model, signed with model_signing of OpenSSF"
+tell_vendor
 
 step "In memory: the weights that a process computes with"
 publish_served

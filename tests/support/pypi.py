@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 
-def python_with(requirement, module):
-    """The interpreter of an environment that has `requirement`; skips the test otherwise."""
+def python_with(requirement, module, *more):
+    """The interpreter of an environment that has `requirement`, and what it needs `more` without
+    naming it; skips the test otherwise."""
     home = pathlib.Path(tempfile.gettempdir()) / f"assay-pypi-{os.getuid()}"
     home.mkdir(mode=0o700, exist_ok=True)
     if home.stat().st_uid != os.getuid():
@@ -23,7 +24,7 @@ def python_with(requirement, module):
         try:
             for command in ([sys.executable, "-m", "venv", making],
                             [f"{making}/bin/python", "-m", "pip", "install", "-q", "--retries", "1",
-                             "--timeout", "15", requirement],
+                             "--timeout", "15", requirement, *more],
                             [f"{making}/bin/python", "-c", f"import {module}"]):
                 subprocess.run(command, check=True, capture_output=True, timeout=150)
             os.rename(making, ready)
