@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "attestation/algorithms.h"
 #include "attestation/dsse.h"
 #include "attestation/sigstore/entry_body.h"
 #include "attestation/sigstore/log_entry.h"
@@ -171,24 +172,35 @@ Status check_artifact(const Bundle& bundle, const Artifact* artifact) {
   return {};
 }
 
+// How a key signs. sigstore's algorithm registry: RSA keys sign with PKCS #1 v1.5.
+SignatureScheme scheme_of(const PublicKey& key) {
+  SignatureScheme scheme = key.scheme();
+  if (scheme.algorithm == SignatureAlgorithm::kRsaPss) {
+    scheme.algorithm = SignatureAlgorithm::kRsaPkcs1;
+  }
+  return scheme;
+}
+
 // Section 4.5.
 Status verify_message(const PublicKey& key, const Artifact& artifact, const Bytes& signature) {
-  const std::optional<HashAlgorithm> algorithm = key.signs_hash();
+  const SignatureScheme scheme = scheme_of(key);
+  const std::optional<HashAlgorithm> algorithm = digest_algorithm(scheme.hash);
   if (!algorithm) {
-    return artifact.bytes ? key.verify(*artifact.bytes, signature)
+    return artifact.bytes ? key.verify_as(scheme, *artifact.bytes, signature)
                           : fail(ErrorCode::kUnsupportedKey,
                                  "a key of this algorithm signs bytes, not a digest");
   }
   const std::optional<Digest> digest = artifact.digest(*algorithm);
-  return digest ? key.verify_digest(*digest, signature)
+  return digest ? key.verify_hash_as(scheme, digest->bytes(), signature)
                 : fail(ErrorCode::kUnsupportedKey,
                        "a key of this algorithm signs a digest of the artifact that is not given");
 }
 
 Status verify_content(const PublicKey& key, const Bundle& bundle, const Artifact* artifact) {
   if (const auto* const envelope = std::get_if<DsseContent>(&bundle.content)) {
-    return key.verify(pre_authentication_encoding(envelope->payload_type, envelope->payload),
-                      envelope->signature);
+    return key.verify_as(scheme_of(key),
+                         pre_authentication_encoding(envelope->payload_type, envelope->payload),
+                         envelope->signature);
   }
   return verify_message(key, *artifact, bundle.signature());
 }

@@ -33,10 +33,9 @@ class Story(unittest.TestCase):
 
     @staticmethod
     def model_signing():
-        """The program; where PyPI has none the demo skips its chapter, with the reason."""
+        """A Python with the package; where PyPI has none the demo skips its chapter, with the reason."""
         try:
-            python = pypi.python_with("model-signing==1.1.1", "model_signing.signing", "pyopenssl")
-            return str(python.parent / "model_signing")
+            return str(pypi.python_with("model-signing==1.1.1", "model_signing.signing", "pyopenssl"))
         except unittest.SkipTest:
             return "/none"
 

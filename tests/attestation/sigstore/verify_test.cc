@@ -242,6 +242,14 @@ TEST(Verify, ManagedKeys) {
       second);
 }
 
+// PKIX_RSA_PKCS1V15_2048_SHA256, which is what cosign and Fulcio make of an RSA key.
+TEST(Verify, RsaKeysSignWithPkcs1) {
+  const auto by_rsa = [](Recipe& r) { r.leaf.key = key_of("RSA-2048", 123); };
+  run({{"a message", "ok", by_rsa}}, Recipe());
+  run({{"a message in Rekor v2", "ok", by_rsa}}, rekor2());
+  run({{"an envelope", "ok", by_rsa}}, envelope("dsse", "0.0.1"));
+}
+
 TEST(Verify, TheOtherKindOfSigner_IsRefused) {
   Recipe managed;
   managed.managed = true;
