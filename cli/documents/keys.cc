@@ -2,12 +2,14 @@
 #include "cli/documents/keys.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "attestation/keys.h"
 #include "attestation/pkcs11/token_signer.h"
 #include "attestation/pkcs11/uri.h"
 #include "attestation/private_key.h"
+#include "attestation/sigstore/trusted_root.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
@@ -239,14 +241,27 @@ void add_trust_options(const Command& verb, TrustFlags& flags) {
               "for nothing all the same");
 }
 
-Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
+namespace {
+
+Result<attestation::TrustedRoots> roots_in(const Json& trust) {
+  attestation::TrustedRoots roots;
+  for (const Json& item : client::list_at(trust, "trusted_roots")) {
+    ASSAY_ASSIGN(const std::string text, canonical_json(member_at(item, "document")));
+    ASSAY_ASSIGN(auto root, attestation::sigstore::parse_trusted_root(as_bytes(text)));
+    roots.emplace(text_at(item, "name"), std::move(root));
+  }
+  return roots;
+}
+
+// `assay trust show -o json`, a bootstrap file and `assay key describe` have this form.
+Result<TrustedSigners> read_trust_file(const std::string& path) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
-  std::vector<TrustedKey> keys;
-  if (json.is_object() && json.contains("public_key")) {
+  TrustedSigners trusted;
+  if (json.is_object() && (json.contains("public_key") || json.contains("certificate"))) {
     ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(json));
-    keys.push_back(std::move(key));
-    return keys;
+    trusted.keys.push_back(std::move(key));
+    return trusted;
   }
   const Json* list = json.is_array() ? &json : nullptr;
   if (json.is_object() && json.contains("keys") && json.at("keys").is_array()) {
@@ -257,15 +272,19 @@ Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
   }
   for (const Json& item : *list) {
     ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(item));
-    keys.push_back(std::move(key));
+    trusted.keys.push_back(std::move(key));
   }
-  return keys;
+  ASSAY_ASSIGN(trusted.roots, roots_in(json));
+  return trusted;
 }
 
-Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
-                                                  const SigningContext& context) {
+}  // namespace
+
+Result<TrustedSigners> load_trusted_signers(const TrustFlags& flags,
+                                            const SigningContext& context) {
   if (!flags.jwks.empty() && flags.keys.empty() && flags.trust.empty() && flags.threshold > 0) {
-    return read_jwks(flags.jwks, context);
+    ASSAY_ASSIGN(auto keys, read_jwks(flags.jwks, context));
+    return TrustedSigners{std::move(keys), {}};
   }
   if (!flags.jwks.empty() || flags.keys.empty() == flags.trust.empty()) {
     return fail(ErrorCode::kUsage,
@@ -276,18 +295,18 @@ Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
     return fail(ErrorCode::kUsage, "The threshold must be 1 or more");
   }
   if (!flags.trust.empty()) {
-    ASSAY_ASSIGN(std::vector<TrustedKey> keys, read_trust_file(flags.trust));
-    if (keys.empty()) {
+    ASSAY_ASSIGN(TrustedSigners trusted, read_trust_file(flags.trust));
+    if (trusted.keys.empty()) {
       return fail(ErrorCode::kUsage, "The trust file holds no keys", flags.trust);
     }
-    return keys;
+    return trusted;
   }
-  std::vector<TrustedKey> keys;
+  TrustedSigners trusted;
   for (const std::string& path : flags.keys) {
     ASSAY_ASSIGN(TrustedKey key, pem_key(path, context));
-    keys.push_back(std::move(key));
+    trusted.keys.push_back(std::move(key));
   }
-  return keys;
+  return trusted;
 }
 
 Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock) {
@@ -300,16 +319,23 @@ Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock) {
 }
 
 Result<std::vector<attestation::VerifiedSignature>> check_signatures(
-    const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
+    const attestation::Envelope& envelope, const TrustedSigners& trusted,
     const SigningContext& context, std::uint64_t threshold, const JudgedAt& times) {
-  ASSAY_ASSIGN(const auto verified, attestation::verify_signatures(envelope, keys));
+  ASSAY_ASSIGN(auto verified, attestation::verify_signatures(envelope, trusted.keys));
+  ASSAY_ASSIGN(auto more, attestation::verify_certificates(envelope, trusted.keys, trusted.roots,
+                                                           times.signed_at));
+  std::ranges::move(more, std::back_inserter(verified));
   return attestation::require_signers(verified, context, threshold, times.signed_at, times.now);
 }
 
 Json signers_json(std::span<const attestation::VerifiedSignature> signatures) {
   Json list = Json::array();
   for (const attestation::VerifiedSignature& signature : signatures) {
-    list.push_back({{"key_id", signature.key.id.text()}, {"identity", signature.key.identity}});
+    Json signer = {{"key_id", signature.key.id.text()}, {"identity", signature.key.identity}};
+    if (signature.certificate) {
+      signer["certificate"] = to_json(*signature.certificate);
+    }
+    list.push_back(std::move(signer));
   }
   return list;
 }

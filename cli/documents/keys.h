@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attestation/dsse.h"
+#include "attestation/identities/certificate_signers.h"
 #include "cli/command.h"
 #include "cli/context.h"
 #include "schemas/core/signer.h"
@@ -71,17 +72,20 @@ struct TrustFlags {
 
 void add_trust_options(const Command& verb, TrustFlags& flags);
 
-// Returns the keys to verify against. A key in a PEM file or in the key set `jwks` may make all
+// Whose signatures count: keys and identities by certificate, and the trusted roots that keyless
+// identities name.
+struct TrustedSigners {
+  std::vector<TrustedKey> keys;
+  attestation::TrustedRoots roots;
+};
+
+// Returns the signers to verify against. A key in a PEM file or in the key set `jwks` may make all
 // signatures that `context` asks for, because the user who names the file trusts its keys for this
 // purpose. The key id of such a key serves as its identity. A key of a trust file may make only the
 // signatures that the file grants to it. Errors: usage without any key, because a verification
 // against no keys would mean nothing.
-[[nodiscard]] Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
-                                                                const SigningContext& context);
-
-// Reads "keys" of a trust file. `assay trust show -o json`, a bootstrap file and `assay key
-// describe` have this form.
-[[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
+[[nodiscard]] Result<TrustedSigners> load_trusted_signers(const TrustFlags& flags,
+                                                          const SigningContext& context);
 
 // Times for which signatures are judged; the caller chooses them, because an envelope does not say
 // when it was signed. Validity periods are judged at `signed_at`. Revocations are judged at `now`,
@@ -91,9 +95,10 @@ struct JudgedAt {
   Timestamp now;
 };
 
-// Calls verify_signatures and require_signers.
+// Calls verify_signatures, verify_certificates and require_signers. Certificates of a private CA
+// are judged at `times.signed_at`, as keys are.
 [[nodiscard]] Result<std::vector<attestation::VerifiedSignature>> check_signatures(
-    const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
+    const attestation::Envelope& envelope, const TrustedSigners& trusted,
     const SigningContext& context, std::uint64_t threshold, const JudgedAt& times);
 
 // Returns the times for judging signatures. Validity is judged at `flags.at`, or at the clock's
@@ -101,7 +106,7 @@ struct JudgedAt {
 // whichever is later, so that an early --at cannot hide a revocation.
 [[nodiscard]] Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock);
 
-// Returns [{"key_id","identity"}].
+// Returns [{"key_id","identity"}], with "certificate" for an identity by certificate.
 [[nodiscard]] Json signers_json(std::span<const attestation::VerifiedSignature> signatures);
 
 }  // namespace assay::cli

@@ -196,14 +196,14 @@ struct VerifyOptions {
 // about one of them need not be who may speak about the next: all of them come back, each once.
 Result<std::vector<attestation::VerifiedSignature>> signers_of(
     const LoadedDocument& document, const Statement& statement, const std::string& stage,
-    const std::vector<TrustedKey>& keys, std::uint64_t threshold, const JudgedAt& times) {
+    const TrustedSigners& trusted, std::uint64_t threshold, const JudgedAt& times) {
   std::vector<attestation::VerifiedSignature> signers;
   std::set<KeyId> seen;
   for (const Subject& subject : statement.subjects) {
     const SigningContext question{KeyPurpose::kSigner, stage, statement.predicate_type,
                                   subject.name};
     ASSAY_ASSIGN(const auto found,
-                 check_signatures(*document.envelope, keys, question, threshold, times));
+                 check_signatures(*document.envelope, trusted, question, threshold, times));
     for (const attestation::VerifiedSignature& signer : found) {
       if (seen.insert(signer.key.id).second) {
         signers.push_back(signer);
@@ -235,7 +235,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   }
   const SigningContext question{KeyPurpose::kSigner, stage,
                                 statement ? statement->predicate_type : "", ""};
-  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
+  ASSAY_ASSIGN(const TrustedSigners trusted, load_trusted_signers(options.trust, question));
   if (!statement) {
     return refuse(context, statement.error(), {{"verified", false}});
   }
@@ -244,7 +244,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
                   {{"verified", false}});
   }
   const auto signers =
-      signers_of(*document, *statement, stage, keys, options.trust.threshold, times);
+      signers_of(*document, *statement, stage, trusted, options.trust.threshold, times);
   Json result = {{"verified", signers.has_value()},
                  {"id", document->payload.id().text()},
                  {"predicate_type", statement->predicate_type},

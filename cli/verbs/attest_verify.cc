@@ -186,9 +186,9 @@ Result<Exit> verify_stage_evidence(const Context& context, const LoadedDocument&
                                    const StageVerifyFlags& flags, const TrustFlags& trust) {
   // Keys of PEM files may speak about every stage and name.
   ASSAY_ASSIGN(const std::string predicate_type, predicate_type_of(flags.statement));
-  ASSAY_ASSIGN(const std::vector<TrustedKey> keys,
-               load_trusted_keys(trust, {KeyPurpose::kSigner, {}, predicate_type, {}}));
-  auto verified = examine(context, document, flags, trust, keys);
+  ASSAY_ASSIGN(const TrustedSigners trusted,
+               load_trusted_signers(trust, {KeyPurpose::kSigner, {}, predicate_type, {}}));
+  auto verified = examine(context, document, flags, trust, trusted.keys);
   if (!verified) {
     return refuse_or_fail(context, std::move(verified).error());
   }

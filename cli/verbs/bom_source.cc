@@ -223,8 +223,9 @@ Result<std::vector<BomSigner>> signers_in(const LoadedDocument& document,
   bool first = true;
   for (const Subject& subject : statement.subjects) {
     const SigningContext question = context_of(statement, subject);
-    ASSAY_ASSIGN(const auto keys, load_trusted_keys(trust, question));
-    ASSAY_ASSIGN(const auto found, check_signatures(*document.envelope, keys, question, 1, times));
+    ASSAY_ASSIGN(const auto trusted, load_trusted_signers(trust, question));
+    ASSAY_ASSIGN(const auto found,
+                 check_signatures(*document.envelope, trusted, question, 1, times));
     std::set<std::string> ids;
     for (const attestation::VerifiedSignature& one : found) {
       ids.insert(one.key.id.text());

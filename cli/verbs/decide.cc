@@ -275,7 +275,7 @@ Status check_log_options(const VerifyOptions& options,
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   const SigningContext question{KeyPurpose::kService, "", "", ""};
-  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
+  ASSAY_ASSIGN(const TrustedSigners trusted, load_trusted_signers(options.trust, question));
   ASSAY_ASSIGN(const auto log_key, find_verifier(options.log_key));
   ASSAY_TRY(check_log_options(options, log_key));
   ASSAY_ASSIGN(JudgedAt times, times_of(options.trust, context.clock));
@@ -294,7 +294,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     ASSAY_ASSIGN(times.signed_at, parse_rfc3339(text_at(*decision, "evaluated_at")));
   }
   const auto signers =
-      check_signatures(*document->envelope, keys, question, options.trust.threshold, times);
+      check_signatures(*document->envelope, trusted, question, options.trust.threshold, times);
   if (!signers) {
     return refuse(context, signers.error(), {{"verified", false}});
   }

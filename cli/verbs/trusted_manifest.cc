@@ -15,7 +15,7 @@ Result<TrustedManifest> open_manifest(const Context& context, const ManifestFlag
                                       bool& refused) {
   const SigningContext question{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType),
                                 ""};
-  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(flags.trust, question));
+  ASSAY_ASSIGN(const TrustedSigners trusted, load_trusted_signers(flags.trust, question));
   ASSAY_ASSIGN(const JudgedAt times, times_of(flags.trust, context.clock));
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(flags.envelope));
   refused = true;
@@ -28,7 +28,7 @@ Result<TrustedManifest> open_manifest(const Context& context, const ManifestFlag
   const SigningContext about{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType),
                              manifest.name};
   ASSAY_ASSIGN(auto signers,
-               check_signatures(*document.envelope, keys, about, flags.trust.threshold, times));
+               check_signatures(*document.envelope, trusted, about, flags.trust.threshold, times));
   ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
   if (!flags.artifact.empty() && artifact.text() != flags.artifact) {
     return fail(ErrorCode::kSubjectMismatch,

@@ -130,7 +130,40 @@ class Identities(unittest.TestCase):
         self.assertIn("counts as one identity", said)
         self.assertIn("trusted root", said)
 
-    def test_4_an_identity_says_what_is_missing(self):
+    def verified(self, file, trust, *options):
+        """What `attest verify` says, offline."""
+        done = self.service.run("assay", "attest", "verify", file, "--trust", trust, "-o", "json", *options,
+                                check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    def test_4_a_trust_file_verifies_them_offline(self):
+        service = self.service
+        shown = service.run("assay", "trust", "show", "-o", "json", token="admin").stdout
+        (service.dir / "trust.json").write_text(shown)
+        for file, identity, subject in (
+                ("evaluation.bundle.json", "eval-team", "anna@eval.acme.example"),
+                (VECTORS / "rekor2-dsse.bundle.json", "release-workflow", WORKFLOW)):
+            status, said = self.verified(file, "trust.json")
+            self.assertEqual(status, 0, said)
+            self.assertEqual([one["identity"] for one in said["signers"]], [identity])
+            self.assertEqual(said["signers"][0]["certificate"]["subject"], subject)
+        self.assertEqual(self.verified("evaluation.bundle.json", "eval.json")[0], 0)
+        # Before and after the certificate of the private CA.
+        for at in ("2020-01-01", "2035-01-01"):
+            status, said = self.verified("evaluation.bundle.json", "trust.json", "--at", f"{at}T00:00:00Z")
+            self.assertEqual((status, said["verified"]), (1, False))
+        trust = json.loads(shown)
+        for change, code in ((lambda t: t["trusted_roots"].clear(), "not-found"),
+                             (lambda t: t.pop("trusted_roots"), "not-found"),
+                             (lambda t: t["keys"].__delitem__(slice(None, -1)), "untrusted-signer")):
+            changed = json.loads(json.dumps(trust))
+            change(changed)
+            changed["keys"] = [one for one in changed["keys"] if code == "not-found" or "public_key" in one]
+            (service.dir / "changed.json").write_text(json.dumps(changed))
+            status, said = self.verified(VECTORS / "rekor2-dsse.bundle.json", "changed.json")
+            self.assertEqual((status, said["error"]["code"]), (1, code))
+
+    def test_5_an_identity_says_what_is_missing(self):
         for options in (("--certificate-identity", "a@b.example"),
                         ("--certificate-identity", "a@b.example", "--certificate-oidc-issuer",
                          ISSUER),
