@@ -72,8 +72,7 @@ asan-libraries:
 	@$(install) build test
 	@$(MAKE) -s build/asan-libraries/.configured-tests
 	@$(call cmake_build,asan-libraries,library-tests)
-	@tests/run.sh build/asan-libraries -L '^library$$' -LE '^(slow|torture|analysis)$$' \
-		-E '^gpu_hash_fault_tests'  # `make asan` has them
+	@tests/run.sh build/asan-libraries -L '^library$$' -LE '^(slow|torture|analysis)$$'
 
 .PHONY: tsan
 tsan: ## all tests under ThreadSanitizer
