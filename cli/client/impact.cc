@@ -2,7 +2,6 @@
 #include "cli/client/impact.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -212,24 +211,6 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
                   "the last week are judged instead."
                 : "No decision was made in this time, so nothing was compared.");
   }
-}
-
-Result<std::string> time_since(const std::string& text, Timestamp now) {
-  if (parse_rfc3339(text)) {
-    return text;
-  }
-  const std::map<char, std::chrono::minutes> units = {
-      {'m', std::chrono::minutes(1)}, {'h', std::chrono::hours(1)}, {'d', std::chrono::hours(24)}};
-  constexpr std::uint64_t kMost = 1'000'000;
-  std::uint64_t count = 0;
-  const char* const end = text.data() + (text.empty() ? 0 : text.size() - 1);
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  const auto unit = text.empty() ? units.end() : units.find(text.back());
-  if (error != std::errc() || stop != end || count > kMost || unit == units.end()) {
-    return fail(ErrorCode::kUsage, "A time such as 2026-11-01T00:00:00Z, or an age such as 7d",
-                text);
-  }
-  return to_rfc3339(now - unit->second * static_cast<std::int64_t>(count));
 }
 
 }  // namespace assay::cli

@@ -27,8 +27,4 @@ enum class ImpactOver : std::uint8_t { kDecisions, kPods };
 // Prints the answer as text: counts, causes, and the listed items.
 void print_impact(const Context& context, ImpactOver over, const Json& answer);
 
-// Returns the RFC 3339 time that "30m", "12h" or "7d" before `now` stands for; a text that is a
-// time already is returned as it is. Errors: usage for another text.
-[[nodiscard]] Result<std::string> time_since(const std::string& text, Timestamp now);
-
 }  // namespace assay::cli

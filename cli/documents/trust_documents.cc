@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/documents/trust_documents.h"
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -44,28 +43,6 @@ Result<T> in_file(Result<T> result, const std::string& path) {
 }
 
 }  // namespace
-
-Result<Timestamp> read_time(const std::string& text, Timestamp now) {
-  std::uint64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(stop, text.data() + text.size());
-  constexpr std::uint64_t kMaxSpan = 36500;
-  if (error == std::errc() && unit == "d" && number <= kMaxSpan) {
-    return now + std::chrono::days(number);
-  }
-  if (error == std::errc() && unit == "h" && number <= kMaxSpan * 24) {
-    return now + std::chrono::hours(number);
-  }
-  constexpr std::size_t kDateLength = 10;
-  Result<Timestamp> time = parse_rfc3339(text.size() == kDateLength ? text + "T00:00:00Z" : text);
-  if (!time) {
-    return fail(ErrorCode::kUsage,
-                "A time is written as 2027-01-31T12:00:00Z, as 2027-01-31, or as a span such as "
-                "90d",
-                text);
-  }
-  return time;
-}
 
 Result<SignerRole> read_signer_role(const std::string& text) {
   const std::size_t first = text.find(':');

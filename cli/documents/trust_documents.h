@@ -11,10 +11,6 @@
 
 namespace assay::cli {
 
-// Parses RFC 3339, a date ("2027-01-31" means its start), or a span from `now` on ("90d", "12h").
-// Errors: usage.
-[[nodiscard]] Result<Timestamp> read_time(const std::string& text, Timestamp now);
-
 // Parses "stage:predicate type:namespace". The predicate type may contain ':'. "lifecycle" and
 // "manifest" are short for assay's own predicate types. Errors: usage.
 [[nodiscard]] Result<SignerRole> read_signer_role(const std::string& text);

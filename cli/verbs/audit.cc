@@ -5,6 +5,7 @@
 
 #include "cli/client/lists.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 
 namespace assay::cli {
@@ -26,17 +27,20 @@ void add_filters(const Command& verb, EventOptions& options) {
   verb.option("--actor", options.actor, "NAME", "only events that this caller caused");
   verb.option("--subject", options.subject, "ID",
               "only events about this artifact, statement, policy or decision");
-  verb.option("--since", options.since, "TIME", "only events at this RFC 3339 time or later");
-  verb.option("--until", options.until, "TIME", "only events at this RFC 3339 time or before");
+  verb.option("--since", options.since, "TIME|AGE",
+              "only events at this time or later: 2026-11-01, 7d, 12h");
+  verb.option("--until", options.until, "TIME|AGE", "only events at this time or before");
 }
 
-Query query_of(const EventOptions& options) {
+Result<Query> query_of(const EventOptions& options, Timestamp now) {
+  ASSAY_ASSIGN(const std::string since, past_time(options.since, now));
+  ASSAY_ASSIGN(const std::string until, past_time(options.until, now));
   Query query;
   query.add("type", options.type);
   query.add("actor", options.actor);
   query.add("subject", options.subject);
-  query.add("since", options.since);
-  query.add("until", options.until);
+  query.add("since", since);
+  query.add("until", until);
   return query;
 }
 
@@ -52,7 +56,8 @@ ListView event_view(const Json& answer) {
 
 Result<Exit> events(const Context& context, const EventOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
-  ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/audit/events", query_of(options), options.list));
+  ASSAY_ASSIGN(const Query query, query_of(options, context.clock.now()));
+  ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/audit/events", query, options.list));
   const ListView view = event_view(answer);
   print_list(context, view, std::move(answer));
   return Exit::kYes;
@@ -61,14 +66,15 @@ Result<Exit> events(const Context& context, const EventOptions& options) {
 // One line for each event, page by page: a log of any length fits.
 Result<Exit> export_events(const Context& context, const EventOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  ASSAY_ASSIGN(const Query query, query_of(options, context.clock.now()));
   std::uint64_t count = 0;
-  ASSAY_ASSIGN(const Json last, api.each_page("/v1/audit/events", query_of(options), std::nullopt,
-                                              [&count](const Json& items) {
-                                                for (const Json& item : items) {
-                                                  print_json_line(item);
-                                                  ++count;
-                                                }
-                                              }));
+  ASSAY_ASSIGN(const Json last,
+               api.each_page("/v1/audit/events", query, std::nullopt, [&count](const Json& items) {
+                 for (const Json& item : items) {
+                   print_json_line(item);
+                   ++count;
+                 }
+               }));
   message(context, "exported " + counted(count, "event") + " of the log at size " +
                        std::to_string(number_at(last, "tree_size")) + ", root " +
                        text_at(last, "root"));
@@ -160,7 +166,7 @@ void add_audit(const Command& root, Context& context) {
   const Command list_verb = group.add("events", "List events");
   add_filters(list_verb, *listed);
   add_list_options(list_verb, listed->list);
-  list_verb.example("assay audit events --type trust.changed --since 2026-11-01T00:00:00Z",
+  list_verb.example("assay audit events --type trust.changed --since 2026-11-01",
                     "see who changed what is trusted");
   list_verb.action([listed, &context] { return events(context, *listed); });
 

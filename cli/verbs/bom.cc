@@ -9,6 +9,7 @@
 #include "cli/documents/documents.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/bom_source.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
@@ -31,7 +32,7 @@ Result<Exit> write_bill(const Context& context, BomOptions options) {
   }
   Timestamp at = context.clock.now();
   if (!options.at.empty()) {
-    ASSAY_ASSIGN(at, read_time(options.at, at));
+    ASSAY_ASSIGN(at, read_time(options.at, at, Span::kAhead));
     options.flags.trust.at = to_rfc3339(at);
   }
   const bool offline = !options.flags.documents.empty();

@@ -12,6 +12,7 @@
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/verdict.h"
 #include "cli/verbs/workload.h"
@@ -208,13 +209,16 @@ ListView decision_view() {
 }
 
 Result<Exit> list(const Context& context, const ListOptions& options) {
+  const Timestamp now = context.clock.now();
+  ASSAY_ASSIGN(const std::string since, past_time(options.since, now));
+  ASSAY_ASSIGN(const std::string until, past_time(options.until, now));
   Query query;
   query.add("subject", options.subject);
   query.add("namespace", options.name_space);
   query.add("reason", options.reason);
   query.add("verdict", options.verdict);
-  query.add("since", options.since);
-  query.add("until", options.until);
+  query.add("since", since);
+  query.add("until", until);
   query.add("order", options.oldest_first ? "oldest" : "newest");
   query.add("total", options.list.all ? "" : "true");
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
@@ -323,9 +327,9 @@ void add_list(const Command& group, Context& context) {
               "only decisions for workloads of this namespace");
   verb.option("--reason", options->reason, "CODE", "only decisions with this reason");
   verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only decisions with this verdict");
-  verb.option("--since", options->since, "TIME",
-              "only decisions made at this RFC 3339 time or later");
-  verb.option("--until", options->until, "TIME", "only decisions made before this RFC 3339 time");
+  verb.option("--since", options->since, "TIME|AGE",
+              "only decisions made at this time or later: 2026-11-01, 7d, 12h");
+  verb.option("--until", options->until, "TIME|AGE", "only decisions made before this time");
   verb.flag("--oldest-first", options->oldest_first, "print the oldest decisions first");
   add_list_options(verb, options->list);
   verb.example("assay decision list --verdict deny --namespace prod",

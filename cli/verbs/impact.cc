@@ -6,6 +6,7 @@
 
 #include "cli/documents/documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/impact_request.h"
@@ -104,7 +105,7 @@ Result<Exit> impact(const Context& context, const ImpactOptions& options) {
   ASSAY_ASSIGN(Json request, request_of(options));
   const ImpactOver over = options.since.empty() ? ImpactOver::kPods : ImpactOver::kDecisions;
   if (over == ImpactOver::kDecisions) {
-    ASSAY_ASSIGN(request["since"], time_since(options.since, context.clock.now()));
+    ASSAY_ASSIGN(request["since"], past_time(options.since, context.clock.now()));
   }
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json answer, ask_impact(context, api, over, std::move(request)));

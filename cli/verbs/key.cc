@@ -8,6 +8,7 @@
 #include "cli/documents/secrets.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
@@ -212,9 +213,9 @@ Result<Exit> describe(const Context& context, const DescribeOptions& options) {
   const Timestamp now = context.clock.now();
   key.not_before = now;
   if (!options.not_before.empty()) {
-    ASSAY_ASSIGN(key.not_before, read_time(options.not_before, now));
+    ASSAY_ASSIGN(key.not_before, read_time(options.not_before, now, Span::kAhead));
   }
-  ASSAY_ASSIGN(key.not_after, read_time(options.not_after, now));
+  ASSAY_ASSIGN(key.not_after, read_time(options.not_after, now, Span::kAhead));
   const Json json = to_json(key);
   ASSAY_TRY(trusted_key_from_json(json));  // refused here rather than by the service
   if (options.out.empty() || options.out == "-") {
@@ -288,7 +289,7 @@ void add_revoke(const Command& group, Context& context) {
   auto since = std::make_shared<std::string>();
   const Command verb = group.add("revoke", "Write a change of trust that revokes a key");
   verb.argument("KEY_ID", *id, "id of the key, as 'assay trust show' prints it");
-  verb.option("--since", *since, "TIME",
+  verb.option("--since", *since, "TIME|AGE",
               "signatures that the service logged before this time count on (default: none count)");
   add_trust_change_options(verb, *flags);
   verb.required();

@@ -10,6 +10,7 @@
 #include "cli/client/lists.h"
 #include "cli/client/push.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/policy_diff.h"
 #include "cli/verbs/policy_suite.h"
 #include "cli/verbs/verbs.h"
@@ -155,7 +156,7 @@ Result<Exit> diff_decisions(const Context& context, const DiffOptions& options) 
     return fail(ErrorCode::kUsage, "With --since give the file of a policy", options.before);
   }
   ASSAY_ASSIGN(const Json policy, policy_json(nullptr, options.before));
-  ASSAY_ASSIGN(const std::string since, time_since(options.since, context.clock.now()));
+  ASSAY_ASSIGN(const std::string since, past_time(options.since, context.clock.now()));
   const char* member = policy.contains("values") ? "sets" : "activate";
   Json hypothesis = {{member, Json::array({policy})}};
   if (!options.against.empty() && options.against != text_at(policy, "name")) {

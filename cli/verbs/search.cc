@@ -7,6 +7,7 @@
 #include "cli/client/lists.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/random.h"
@@ -189,7 +190,9 @@ ListView document_view() {
           }};
 }
 
-Result<Exit> search(const Context& context, const SearchOptions& options) {
+Result<Exit> search(const Context& context, SearchOptions options) {
+  ASSAY_ASSIGN(options.since, past_time(options.since, context.clock.now()));
+  ASSAY_ASSIGN(options.until, past_time(options.until, context.clock.now()));
   ASSAY_ASSIGN(const auto collections, collections_for(options));
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
   Json found = {{"items", Json::array()}, {"more", false}};
@@ -223,10 +226,10 @@ void add_search_verb(const Command& root, Context& context) {
   verb.option("--predicate-type", options->predicate_type, "URI", "only statements of this type");
   verb.option("--stage", options->stage, "STAGE", "only statements about this stage");
   verb.option("--signer", options->signer, "KEY_ID", "only documents that this key signed");
-  verb.option("--since", options->since, "TIME",
-              "only documents accepted at this RFC 3339 time or later");
-  verb.option("--until", options->until, "TIME",
-              "only documents accepted at this RFC 3339 time or before");
+  verb.option("--since", options->since, "TIME|AGE",
+              "only documents accepted at this time or later: 2026-11-01, 7d, 12h");
+  verb.option("--until", options->until, "TIME|AGE",
+              "only documents accepted at this time or before");
   add_list_options(verb, options->list);
   verb.note("--limit counts for each kind on its own.");
   verb.example("assay search --name acme/llama", "find the manifests of a model");

@@ -6,6 +6,7 @@
 #include "cli/documents/secrets.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/sha.h"
@@ -32,7 +33,8 @@ Result<Principal> principal_of(const Context& context, const TokenOptions& optio
     principal.roles.insert(value);
   }
   if (!options.not_after.empty()) {
-    ASSAY_ASSIGN(principal.not_after, read_time(options.not_after, context.clock.now()));
+    ASSAY_ASSIGN(principal.not_after,
+                 read_time(options.not_after, context.clock.now(), Span::kAhead));
   }
   ASSAY_TRY(principal_from_json(to_json(principal)));  // refused here rather than by the service
   return principal;

@@ -11,6 +11,7 @@
 #include "cli/client/push.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
+#include "cli/times.h"
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
@@ -36,7 +37,7 @@ Result<std::uint64_t> read_sequence(const Context& context, const TrustChangeFla
   return number;
 }
 
-Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags) {
+Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags, Timestamp now) {
   std::vector<TrustOperation> operations = flags.more;
   // Operations apply in order, and a keyless identity needs its root.
   for (const std::string& text : flags.trusted_roots) {
@@ -58,7 +59,7 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
   }
   std::optional<Timestamp> since;
   if (!flags.revoke_since.empty()) {
-    ASSAY_ASSIGN(since, parse_rfc3339(flags.revoke_since));
+    ASSAY_ASSIGN(since, read_time(flags.revoke_since, now, Span::kAgo));
   }
   for (const std::string& text : flags.revoke) {
     ASSAY_ASSIGN(KeyId id, KeyId::parse(text));
@@ -120,7 +121,7 @@ Result<std::uint64_t> fetch_epoch(const Context& context, const ConnectionFlags&
 }
 
 Result<Exit> write_trust_change(const Context& context, const TrustChangeFlags& flags) {
-  ASSAY_ASSIGN(std::vector<TrustOperation> operations, operations_of(flags));
+  ASSAY_ASSIGN(std::vector<TrustOperation> operations, operations_of(flags, context.clock.now()));
   ASSAY_ASSIGN(const std::uint64_t sequence, read_sequence(context, flags));
   const Json json = to_json(TrustChange{sequence, std::move(operations)});
   ASSAY_ASSIGN(std::string text, canonical_json(json));
@@ -150,7 +151,7 @@ void add_change(const Command& group, Context& context) {
               "key to trust, from 'assay key describe'; may be given again");
   verb.option("--revoke", flags->revoke, "KEY_ID", "key to revoke; may be given again");
   verb.option(
-      "--revoke-since", flags->revoke_since, "TIME",
+      "--revoke-since", flags->revoke_since, "TIME|AGE",
       "signatures of these keys that the service logged before this time count on (default: "
       "none count)");
   verb.option("--put-trusted-root", flags->trusted_roots, "NAME=FILE",

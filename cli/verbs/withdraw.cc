@@ -4,6 +4,7 @@
 
 #include "cli/documents/keys.h"
 #include "cli/documents/trust_documents.h"
+#include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "schemas/withdrawal.h"
 
@@ -24,7 +25,7 @@ Result<Exit> withdraw(const Context& context, const WithdrawOptions& options) {
   ASSAY_ASSIGN(StatementId statement, StatementId::parse(options.statement));
   Withdrawal withdrawal{std::move(statement), options.reason, options.text, {}};
   if (!options.since.empty()) {
-    ASSAY_ASSIGN(withdrawal.since, read_time(options.since, context.clock.now()));
+    ASSAY_ASSIGN(withdrawal.since, read_time(options.since, context.clock.now(), Span::kAgo));
   }
   const Json json = to_json(withdrawal);
   ASSAY_ASSIGN(std::string document, canonical_json(json));
@@ -46,7 +47,7 @@ void add_withdraw(const Command& root, Context& context) {
   verb.option("--text", options->text, "TEXT", "the reason in words");
   verb.required();
   verb.option("--since", options->since, "TIME",
-              "since when it is known to be wrong: RFC 3339 or a date, not in the future (default: "
+              "since when it is known to be wrong: a time, a date or an age such as 2d (default: "
               "since the service records it)");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_signing_options(verb, options->signing, false);
