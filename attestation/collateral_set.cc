@@ -2,7 +2,9 @@
 #include "attestation/collateral_set.h"
 
 #include <algorithm>
+#include <array>
 
+#include "attestation/snp_verifier.h"
 #include "attestation/tdx_collateral.h"
 #include "attestation/tdx_evidence.h"
 
@@ -12,8 +14,23 @@ namespace {
 constexpr std::uint64_t kMaxNumber = (1U << 19) - 1;
 constexpr unsigned kSecondsBits = 34;
 
-std::unexpected<Error> without_collateral() {
-  return fail(ErrorCode::kEvidenceTypeUnknown, "collateral is for evidence of type tdx", "/type");
+// What one type of evidence does with collateral.
+struct Row {
+  std::string_view type;
+  std::string_view media_type;
+  Result<CollateralSetPtr> (*authenticate)(const Json&, std::span<const Bytes>);
+  std::vector<std::string> (*names)(const Evidence&, const Appraisal&);
+  Result<AppraisedEvidence> (*appraise)(const CollateralSet&, const Evidence&, const Appraisal&,
+                                        Purpose, const ReportDataBytes&, Timestamp);
+};
+constexpr std::array<Row, 2> kRows = {{
+    {kSnpEvidence, kSnpMediaType, authenticate_snp, names_for_snp, appraise_snp_under},
+    {kTdxEvidence, kTdxMediaType, authenticate_tdx, names_for_tdx, appraise_tdx_under},
+}};
+
+const Row* row_of(std::string_view type) {
+  const auto found = std::ranges::find(kRows, type, &Row::type);
+  return found == kRows.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -23,6 +40,14 @@ std::uint64_t collateral_order(std::uint64_t number, Timestamp issued) {
       std::chrono::duration_cast<std::chrono::seconds>(issued.time_since_epoch()).count();
   const auto bounded = std::clamp<std::int64_t>(seconds, 0, (std::int64_t{1} << kSecondsBits) - 1);
   return std::min(number, kMaxNumber) << kSecondsBits | static_cast<std::uint64_t>(bounded);
+}
+
+std::vector<std::string_view> types_with_collateral() {
+  std::vector<std::string_view> types;
+  for (const Row& row : kRows) {
+    types.push_back(row.type);
+  }
+  return types;
 }
 
 Json members_of(const CollateralSet& set, const CollateralPart& part) {
@@ -35,30 +60,33 @@ Json members_of(const CollateralSet& set, const CollateralPart& part) {
 
 Result<CollateralSetPtr> authenticate_collateral(std::string_view evidence_type, const Json& bundle,
                                                  std::span<const Bytes> dangerous_anchors) {
-  if (evidence_type != kTdxEvidence) {
-    return without_collateral();
+  const Row* const row = row_of(evidence_type);
+  if (row == nullptr) {
+    return fail(ErrorCode::kEvidenceTypeUnknown,
+                "collateral is for evidence of type tdx or sev-snp", "/type");
   }
-  return authenticate_tdx(bundle, dangerous_anchors);
+  return row->authenticate(bundle, dangerous_anchors);
 }
 
 std::vector<std::string> collateral_names(const Evidence& evidence, const Appraisal& appraisal) {
-  return evidence.type == kTdxEvidence ? names_for_tdx(evidence, appraisal)
-                                       : std::vector<std::string>();
+  const Row* const row = row_of(evidence.type);
+  return row == nullptr ? std::vector<std::string>() : row->names(evidence, appraisal);
 }
 
 Result<AppraisedEvidence> appraise_under(const CollateralSet& set, const Evidence& evidence,
                                          const Appraisal& appraisal, Purpose purpose,
                                          const ReportDataBytes& expected, Timestamp now) {
-  if (set.type() != evidence.type || appraisal.evidence_type != evidence.type) {
+  const Row* const row = row_of(evidence.type);
+  if (row == nullptr || set.type() != evidence.type || appraisal.evidence_type != evidence.type) {
     return fail(ErrorCode::kEvidenceTypeUnknown,
                 "collateral, evidence and appraisal policy are of different types", "/type");
   }
-  if (!evidence.media_type.empty() && evidence.media_type != kTdxMediaType) {
+  if (!evidence.media_type.empty() && evidence.media_type != row->media_type) {
     return fail(ErrorCode::kEvidenceTypeUnknown,
-                "evidence of this type has the media type " + std::string(kTdxMediaType),
+                "evidence of this type has the media type " + std::string(row->media_type),
                 "/media_type");
   }
-  return appraise_tdx_under(set, evidence, appraisal, purpose, expected, now);
+  return row->appraise(set, evidence, appraisal, purpose, expected, now);
 }
 
 }  // namespace assay::attestation

@@ -23,11 +23,12 @@ namespace assay::attestation {
 
 // One signed document of a set.
 struct CollateralPart {
-  // "tdx/tcb-info/<fmspc>", "tdx/qe-identity", "tdx/root-crl", "tdx/pck-crl/<platform|processor>".
+  // "tdx/tcb-info/<fmspc>", "tdx/qe-identity", "tdx/root-crl", "tdx/pck-crl/<platform|processor>",
+  // "sev-snp/crl/<generation>".
   // Under an anchor other than the vendor's the name contains the anchor, as in
   // "tdx/<anchor>/root-crl", so that collateral of a simulator cannot make the vendor's look old.
   std::string name;
-  std::string_view kind;     // "tcb-info", "qe-identity", "root-crl", "pck-crl"
+  std::string_view kind;     // "tcb-info", "qe-identity", "root-crl", "pck-crl", "amd-crl"
   std::uint64_t number = 0;  // evaluation number, or number of the CRL; at most 2^32 - 1
   Timestamp issued;
   Timestamp next_update;
@@ -64,6 +65,10 @@ class CollateralSet {
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
 };
 using CollateralSetPtr = std::shared_ptr<const CollateralSet>;
+
+// Returns the types of evidence with collateral as state, in ascending order. Names of parts begin
+// with their type and a slash.
+[[nodiscard]] std::vector<std::string_view> types_with_collateral();
 
 // Returns the members of the bundle that make up `part`, an object of texts.
 [[nodiscard]] Json members_of(const CollateralSet& set, const CollateralPart& part);

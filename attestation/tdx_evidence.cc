@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "attestation/ar4si.h"
 #include "attestation/tdx/verify.h"
 #include "attestation/tdx_collateral.h"
 #include "schemas/core/sha.h"
@@ -22,15 +23,7 @@ using tdx::Reference;
 using tdx::TcbStatus;
 using tdx::TrustAnchor;
 
-// Values of AR4SI claims (draft-ietf-rats-ar4si, section 2.3.4).
-constexpr std::int16_t kNoClaim = 0;
-constexpr std::int16_t kTrusted = 2;
-constexpr std::int16_t kBootApproved = 3;  // executables: what was booted is recognised
-constexpr std::int16_t kUnsafe = 32;
-constexpr std::int16_t kExecutablesUnrecognized = 33;
-constexpr std::int16_t kContraindicated = 96;
-constexpr std::int16_t kUnrecognized = 97;
-constexpr std::int16_t kCryptoFailed = 99;
+using namespace ar4si;
 
 struct Terms {
   AppraisalPolicy policy;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attestation/ear_evidence.h"
+#include "attestation/snp_verifier.h"
 #include "attestation/tdx_evidence.h"
 
 namespace assay::attestation {
@@ -19,6 +20,7 @@ std::unexpected<Error> unknown(std::string detail, std::string where) {
 
 VerifierRegistry::VerifierRegistry() {
   verifiers_.push_back(make_tdx_verifier());
+  verifiers_.push_back(make_snp_verifier());
   verifiers_.push_back(make_ear_verifier());
 }
 VerifierRegistry::VerifierRegistry(VerifierRegistry&&) noexcept = default;

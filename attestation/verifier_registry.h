@@ -11,8 +11,8 @@
 
 namespace assay::attestation {
 
-// The built-in verifiers (TDX, results of other verifiers), and those that were added. Thread-safe
-// after the last add().
+// The built-in verifiers (TDX, SEV-SNP, results of other verifiers), and those that were added.
+// Thread-safe after the last add().
 class VerifierRegistry {
  public:
   VerifierRegistry();

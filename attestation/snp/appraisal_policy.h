@@ -72,8 +72,8 @@ struct AppraisalPolicy {
   bool require_alias_check = false;
   bool require_rapl_disabled = false;
   std::array<References, kReferenceCount> reference_values;
-  // Imported values beside them, and the values that are constrained even when none is left. No JSON
-  // of a policy has these two.
+  // Imported values beside them, and the values that are constrained even when none is left. No
+  // JSON of a policy has these two.
   std::vector<ReferenceSet> imported;
   std::array<bool, kReferenceCount> constrained{};
   std::vector<ChipId> platform_allow_list;       // empty: not constrained

@@ -28,8 +28,8 @@ class ReferenceMatch {
   // report and the policy.
   ReferenceMatch(const Report& report, const AppraisalPolicy& policy, Timestamp now);
 
-  // Checks one value: it must be in the policy's own list, or in a set that applies. A value that is not
-  // constrained passes. Errors: MEASUREMENT_MISMATCH and so on.
+  // Checks one value: it must be in the policy's own list, or in a set that applies. A value that
+  // is not constrained passes. Errors: MEASUREMENT_MISMATCH and so on.
   [[nodiscard]] Outcome check(Reference reference) const;
   // Returns what matched: for each constrained value every source.
   [[nodiscard]] std::vector<MatchedReference> matched() const;

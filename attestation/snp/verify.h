@@ -55,7 +55,8 @@ struct VerifyContext {
                                      std::span<const TrustAnchor> anchors,
                                      const VerifyContext& context);
 
-// The claims of evidence, for callers that need them before it is verified. No signature is checked.
+// The claims of evidence, for callers that need them before it is verified. No signature is
+// checked.
 struct Claimed {
   Report report;
   std::optional<Generation> generation;  // nullopt: only the policy knows it
