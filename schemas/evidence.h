@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a node (for TDX: a quote) in the form in which documents contain it, and the report
-// data that a node must put into its evidence (docs/design.md, "Evidence"). attestation/tdx
-// interprets quotes.
+// Evidence of a node (a TDX quote, a SEV-SNP report) in the form in which documents contain it, and
+// the report data that a node must put into its evidence (docs/design.md, "Evidence").
+// attestation/tdx and attestation/snp interpret them.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 namespace assay {
 
 inline constexpr std::string_view kTdxEvidence = "tdx";
+inline constexpr std::string_view kSnpEvidence = "sev-snp";
 // Of `quote`: a TDX quote, and evidence of any other type. What verifiers elsewhere say of a
 // machine repeats its event log, and several devices have a chain of certificates each.
 inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
@@ -25,11 +26,11 @@ inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
 // JSON: {"type":"tdx","media_type","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}.
-// Types other than tdx are verified by plug-ins: their quote and collateral are what the plug-in
-// understands. Schema: evidence.schema.json. `event_log` says what the machine started; only its
-// replay to the registers in the quote makes it true. `collateral` is verified by its own
-// signatures under the configured anchor (root certificate). Null: the service must already have
-// the collateral.
+// For sev-snp, `quote` is a report with its certificate table, and collateral {"crl"}. Other types
+// are verified by plug-ins: their quote and collateral are what the plug-in understands. Schema:
+// evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
+// in the quote makes it true. `collateral` is verified by its own signatures under the configured
+// anchor (root certificate). Null: the service must already have the collateral.
 struct Evidence {
   std::string type;
   Bytes quote;
@@ -47,7 +48,7 @@ struct Evidence {
   return type == kTdxEvidence ? kMaxQuoteBytes : kMaxOtherEvidenceBytes;
 }
 
-// REPORTDATA of a TDX quote, 64 bytes.
+// REPORTDATA of a TDX quote, REPORT_DATA of a SEV-SNP report: 64 bytes.
 using ReportDataBytes = std::array<std::uint8_t, 64>;
 
 // What an enrolment asks for. The report data of the evidence contains a hash over the JCS bytes of
@@ -56,7 +57,8 @@ using ReportDataBytes = std::array<std::uint8_t, 64>;
 struct EnrolmentRequest {
   std::string audience;
   std::string node;
-  std::string platform;  // lowercase hex of the PCK certificate's PPID; empty without evidence
+  std::string
+      platform;  // as AppraisedEvidence names it, such as a PPID in hex; empty without evidence
   std::string identity_token{};  // lowercase hex of the token's SHA-256; empty without a token
   bool operator==(const EnrolmentRequest&) const = default;
 };
@@ -73,7 +75,7 @@ struct EnrolmentRequest {
 // of the id. `spki` is the key that signed the statement.
 [[nodiscard]] ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki);
 
-// Returns the platform of evidence that plug-ins or other verifiers verify: lowercase hex of
+// Returns the platform of evidence of types other than TDX: lowercase hex of
 // SHA-256("assay/platform/v1" || 0x00 || type || 0x00 || id), where `id` is what its verifier takes
 // for the identity of the machine. It is longer than the PPID of TDX, so that evidence of one type
 // never names a platform of another.

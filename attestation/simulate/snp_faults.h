@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with simulated SEV-SNP evidence: one thing each, and the error that it must
-// have. There is a fault for every error of attestation/snp/errors.def to which bytes can lead.
+// Faults of simulated SEV-SNP evidence: one thing wrong each, and the error that it must have.
+// There is a fault for every error of attestation/snp/errors.def to which bytes can lead.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace assay::attestation::snp {
 struct SnpFault {
   std::string_view name;   // "report-signer"
   std::string_view error;  // of errors.def, with its parameter
-  // What must be asked for, or the evidence is accepted: a member of the appraisal policy, or
-  // "report data". Empty: the evidence is always refused.
+  // A member of the appraisal policy, or "report data", that must be asked for, or the evidence is
+  // accepted. Empty: the evidence is always refused.
   std::string_view needs{};
   void (*spec)(SnpSimulationSpec&) = nullptr;  // before anything is signed
   void (*evidence)(Bytes&) = nullptr;          // afterwards

@@ -19,7 +19,7 @@
 namespace assay::attestation::snp {
 namespace {
 
-namespace der = tdx::der;
+namespace asn1 = tdx::der;
 
 using Number = Handle<BIGNUM, BN_clear_free>;
 using NumberContext = Handle<BN_CTX, BN_CTX_free>;
@@ -131,7 +131,8 @@ Bytes encode_pss(ByteView message, HashAlgorithm hash) {
   return block;
 }
 
-// What one prime adds to the power of `base` by the private exponent (Chinese remainder theorem).
+// The part that one prime adds to the power of `base` by the private exponent (Chinese remainder
+// theorem).
 Number share(const BIGNUM* base, const BIGNUM* prime, const BIGNUM* modulus, BN_CTX* context) {
   const Number order(BN_dup(prime));
   need(order != nullptr && BN_sub_word(order.get(), 1) == 1);
@@ -191,10 +192,10 @@ SimulatedRsaKey::SimulatedRsaKey(ByteView seed, std::string_view label)
 }
 
 Bytes SimulatedRsaKey::spki() const {
-  const Bytes null = der::value(0x05, {});
-  return der::sequence(
-      {der::sequence({der::oid("1.2.840.113549.1.1.1"), null}),
-       der::bits(der::sequence({der::integer(ByteView(modulus_)), der::integer(kExponent)}))});
+  const Bytes null = asn1::value(0x05, {});
+  return asn1::sequence(
+      {asn1::sequence({asn1::oid("1.2.840.113549.1.1.1"), null}),
+       asn1::bits(asn1::sequence({asn1::integer(ByteView(modulus_)), asn1::integer(kExponent)}))});
 }
 
 Bytes SimulatedRsaKey::sign(ByteView message, HashAlgorithm hash) const {
@@ -224,8 +225,9 @@ SimulatedP384Key::SimulatedP384Key(ByteView seed, std::string_view label) {
 Bytes SimulatedP384Key::spki() const {
   Bytes encoded = {0x04};
   encoded.insert(encoded.end(), point_.begin(), point_.end());
-  return der::sequence({der::sequence({der::oid("1.2.840.10045.2.1"), der::oid("1.3.132.0.34")}),
-                        der::bits(encoded)});
+  return asn1::sequence(
+      {asn1::sequence({asn1::oid("1.2.840.10045.2.1"), asn1::oid("1.3.132.0.34")}),
+       asn1::bits(encoded)});
 }
 
 // FIPS 186-5 section 6.4.1, with a nonce that follows from key and message.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes SEV-SNP reports with their certificates and CRL in the real structure, under a throw-away
-// PKI. The root of this PKI is not AMD's; in all else the reports look genuine. They are therefore
-// accepted only where that root is configured, and every result names the root.
+// PKI. The root of this PKI is not AMD's; in all else the reports look genuine. So a
+// report is accepted only where that root is configured, and every result names the root.
 //
 // valid_snp_simulation() returns a specification of valid evidence. A caller who needs other
 // evidence changes members of it. The same specification always gives the same bytes.

@@ -7,7 +7,7 @@
 #include "attestation/simulate/snp_faults.h"
 #include "attestation/simulate/snp_simulation.h"
 #include "attestation/snp/result.h"
-#include "attestation/snp_verifier.h"
+#include "schemas/evidence.h"
 
 namespace assay::attestation {
 namespace {

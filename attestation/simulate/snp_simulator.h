@@ -14,7 +14,7 @@
 namespace assay::attestation {
 
 struct SnpSimulatorOptions {
-  // PKI, chip and measurements follow from the seed. Whoever knows the seed can make this evidence.
+  // PKI, chip and measurements follow from the seed: it is a secret where this root counts.
   Bytes seed;
   snp::Generation generation = snp::Generation::kMilan;
   snp::SigningKey signing_key = snp::SigningKey::kVcek;

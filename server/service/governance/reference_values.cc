@@ -74,9 +74,10 @@ Result<ReadReferences> read(const PutReferenceValues& operation, std::span<const
                 "the values are for evidence of type " + document.evidence_type, "/evidence_type");
   }
   // No other verifier looks at imported values: they would constrain nothing.
-  if (document.evidence_type != kTdxEvidence) {
+  if (document.evidence_type != kTdxEvidence && document.evidence_type != kSnpEvidence) {
     return fail(ErrorCode::kEvidenceTypeUnknown,
-                "reference values are imported for TDX evidence alone", "/evidence_type");
+                "reference values are imported for TDX and SEV-SNP evidence alone",
+                "/evidence_type");
   }
   ReadReferences references{std::move(document), std::nullopt};
   if (references.document.envelope) {

@@ -397,7 +397,9 @@ Result<attestation::AppraisedEvidence> appraise_chosen(
     return attestation::appraise_under(*chosen.set, evidence, appraisal, purpose, expected, now);
   }
   auto appraised = services.verifiers.appraise(evidence, appraisal, purpose, expected, now);
-  if (appraised && appraised->accepted && evidence.type == kTdxEvidence) {
+  const auto types = attestation::types_with_collateral();
+  if (appraised && appraised->accepted && appraised->collateral &&
+      std::ranges::find(types, evidence.type) != types.end()) {
     // Accepted like that it would escape every mark.
     return fail(ErrorCode::kInternal, "evidence was accepted under collateral that was not chosen");
   }

@@ -10,13 +10,20 @@ namespace {
 constexpr std::size_t kPageOfParts = 1000;
 
 // Names of parts after `after`, in order. Marks of other things, such as of the set of plug-ins,
-// lie beside them; all names of parts begin alike.
+// lie beside them; names of parts begin with their type.
 Result<std::vector<std::string>> part_names(storage::Snapshot& snapshot, const std::string& after,
                                             std::size_t limit) {
-  const std::string begin = std::string(kTdxEvidence) + "/";
-  ASSAY_ASSIGN(auto names, snapshot.high_waters(std::max(after, begin), limit));
-  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(begin); });
-  return names;
+  std::vector<std::string> all;
+  for (const std::string_view type : attestation::types_with_collateral()) {
+    const std::string begin = std::string(type) + "/";
+    ASSAY_ASSIGN(auto names, snapshot.high_waters(std::max(after, begin), limit - all.size()));
+    std::erase_if(names, [&](const std::string& name) { return !name.starts_with(begin); });
+    all.insert(all.end(), names.begin(), names.end());
+    if (all.size() == limit) {
+      break;
+    }
+  }
+  return all;
 }
 
 Json view_of(const KeptPart& part) {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/simulate/snp_simulator.h"
-#include "attestation/snp_verifier.h"
+#include "schemas/evidence.h"
 #include "tests/attestation/snp/strict.h"
 #include "tests/support/manual_clock.h"
 

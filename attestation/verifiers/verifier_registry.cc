@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The built-in verifiers, and those that are added.
 #include "attestation/verifier_registry.h"
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include <utility>
 
 #include "attestation/ear_evidence.h"
-#include "attestation/snp_verifier.h"
 #include "attestation/tdx_evidence.h"
+#include "attestation/verifiers/snp_verifier.h"
 
 namespace assay::attestation {
 namespace {

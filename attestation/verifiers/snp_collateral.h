@@ -6,7 +6,7 @@
 
 #include "attestation/collateral_set.h"
 #include "attestation/snp/collateral.h"
-#include "attestation/snp_verifier.h"
+#include "attestation/verifiers/snp_verifier.h"
 #include "schemas/trust.h"
 
 namespace assay::attestation {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which functions serve which type of evidence.
 #include "attestation/collateral_set.h"
 
 #include <algorithm>
 #include <array>
 
-#include "attestation/snp_verifier.h"
 #include "attestation/tdx_collateral.h"
 #include "attestation/tdx_evidence.h"
+#include "attestation/verifiers/snp_verifier.h"
 
 namespace assay::attestation {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMaxNumber = (1U << 19) - 1;
 constexpr unsigned kSecondsBits = 34;
 
-// What one type of evidence does with collateral.
+// The functions of one type of evidence with collateral.
 struct Row {
   std::string_view type;
   std::string_view media_type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/snp/evidence_collateral.h"
+#include "attestation/verifiers/snp_collateral.h"
 
 #include <algorithm>
 #include <string>

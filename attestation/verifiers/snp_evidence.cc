@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "attestation/ar4si.h"
-#include "attestation/snp/evidence_collateral.h"
 #include "attestation/snp/verify.h"
-#include "attestation/snp_verifier.h"
+#include "attestation/verifiers/snp_collateral.h"
+#include "attestation/verifiers/snp_verifier.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SEV-SNP evidence for the registry and for collateral as state: the built-in verifier, and the
-// functions of collateral_set.h for this type. Internal to this folder, its rooms and whatever
-// makes such evidence; attestation/snp implements it.
+// functions of collateral_set.h for this type. Internal to this folder.
 //
 // Evidence: a report with its certificate table as `quote`, no event log, and the CRL of AMD's root
 // as collateral ({"crl"}, attestation/snp/collateral.h).
@@ -17,7 +16,6 @@
 
 namespace assay::attestation {
 
-inline constexpr std::string_view kSnpEvidence = "sev-snp";
 inline constexpr std::string_view kSnpMediaType = "application/vnd.assay.sev-snp-report";
 
 [[nodiscard]] std::unique_ptr<const EvidenceVerifier> make_snp_verifier();
