@@ -66,7 +66,8 @@ Result<std::unique_ptr<EvidenceSource>> make_command_evidence(const EvidenceOpti
     return fail(ErrorCode::kUsage,
                 "--evidence command needs --evidence-command PROGRAM and --evidence-type TYPE");
   }
-  if (options.type == kTdxEvidence || options.type == attestation::kEarEvidence) {
+  if (options.type == kTdxEvidence || options.type == kSnpEvidence ||
+      options.type == attestation::kEarEvidence) {
     return fail(ErrorCode::kUsage,
                 "Evidence of the type " + options.type + " is taken by --evidence " + options.type);
   }

@@ -9,6 +9,9 @@
 
 #include "attestation/provider/configfs_tsm.h"
 #include "attestation/simulate/simulator.h"
+#include "attestation/simulate/snp_simulator.h"
+#include "attestation/snp/attach.h"
+#include "attestation/snp/collateral.h"
 #include "attestation/tdx/collateral.h"
 #include "client/files.h"
 #include "worker/command_evidence.h"
@@ -30,8 +33,10 @@ class NoEvidence final : public EvidenceSource {
 
 class ProviderEvidence final : public EvidenceSource {
  public:
-  ProviderEvidence(std::unique_ptr<EvidenceProvider> provider, std::string collateral_file)
-      : provider_(std::move(provider)), collateral_file_(std::move(collateral_file)) {}
+  ProviderEvidence(std::unique_ptr<EvidenceProvider> provider, const EvidenceOptions& options)
+      : provider_(std::move(provider)),
+        collateral_file_(options.collateral),
+        certificate_file_(options.certificate) {}
 
   [[nodiscard]] Result<std::string> platform() override {
     if (platform_.empty()) {  // a machine stays the one it is, and asking takes a quote
@@ -42,67 +47,103 @@ class ProviderEvidence final : public EvidenceSource {
 
   [[nodiscard]] Result<std::optional<Evidence>> collect(const EvidenceBinding& binding) override {
     ASSAY_ASSIGN(Evidence evidence, attestation::collect_evidence(*provider_, binding.report_data));
+    // Files are read each time: somebody refreshes them while the agent runs.
     if (!collateral_file_.empty()) {
-      // Read each time: somebody refreshes it while the agent runs.
-      ASSAY_ASSIGN(const Bytes text,
-                   client::read_file(collateral_file_, kMaxEvidenceCollateralBytes));
-      // Only the members that are evidence: bundles from elsewhere may have more.
-      ASSAY_ASSIGN(const auto collateral, attestation::tdx::parse_collateral(ByteView(text)));
-      evidence.collateral = attestation::tdx::to_json(collateral);
+      ASSAY_ASSIGN(evidence.collateral, read_collateral(evidence.type));
+    }
+    if (!certificate_file_.empty()) {
+      ASSAY_ASSIGN(const Bytes file, client::read_file(certificate_file_, 64U << 10));
+      ASSAY_ASSIGN(evidence.quote, attestation::snp::attach_certificates(evidence.quote, file));
     }
     return evidence;
   }
 
  private:
+  // Only the members that are evidence: bundles from elsewhere may have more.
+  [[nodiscard]] Result<Json> read_collateral(std::string_view type) const {
+    ASSAY_ASSIGN(const Bytes text,
+                 client::read_file(collateral_file_, kMaxEvidenceCollateralBytes));
+    if (type == kSnpEvidence) {
+      ASSAY_ASSIGN(const auto collateral, attestation::snp::parse_collateral(text));
+      return attestation::snp::to_json(collateral);
+    }
+    ASSAY_ASSIGN(const auto collateral, attestation::tdx::parse_collateral(ByteView(text)));
+    return attestation::tdx::to_json(collateral);
+  }
+
   std::unique_ptr<EvidenceProvider> provider_;
   std::string collateral_file_;
+  std::string certificate_file_;
   std::string platform_;
 };
 
-// PPID of a simulated machine; the seed's own when none is named.
-Result<std::optional<std::array<std::uint8_t, 16>>> read_platform(const std::string& hex) {
+// PPID or chip id of a simulated machine; the seed's own when none is named.
+template <std::size_t N>
+Result<std::optional<std::array<std::uint8_t, N>>> read_platform(const std::string& hex) {
   if (hex.empty()) {
     return std::nullopt;
   }
-  std::array<std::uint8_t, 16> platform{};
+  std::array<std::uint8_t, N> platform{};
   const auto bytes = hex_decode(hex);
   if (!bytes || bytes->size() != platform.size()) {
-    return fail(ErrorCode::kUsage, "A simulated platform has 32 hex digits", hex);
+    return fail(ErrorCode::kUsage,
+                "A simulated platform has " + std::to_string(2 * N) + " hex digits", hex);
   }
   std::ranges::copy(*bytes, platform.begin());
   return platform;
 }
 
+Result<std::unique_ptr<EvidenceProvider>> make_simulated(Clock& clock,
+                                                         const EvidenceOptions& options) {
+  if (options.simulator_seed.empty()) {
+    return fail(ErrorCode::kUsage, "The simulator needs --simulator-seed");
+  }
+  ASSAY_ASSIGN(Bytes seed,
+               client::read_file(options.simulator_seed, attestation::kMaxSimulatorSeedBytes));
+  if (options.kind == "simulate-snp") {
+    attestation::SnpSimulatorOptions machine;
+    machine.seed = std::move(seed);
+    ASSAY_ASSIGN(machine.chip, read_platform<64>(options.simulator_platform));
+    return attestation::make_snp_simulator(std::move(machine), clock);
+  }
+  attestation::SimulatorOptions machine;
+  machine.seed = std::move(seed);
+  ASSAY_ASSIGN(machine.platform, read_platform<16>(options.simulator_platform));
+  return attestation::make_simulator(std::move(machine), clock);
+}
+
+bool is_simulated(const EvidenceOptions& options) { return options.kind.starts_with("simulate"); }
+
 Result<std::unique_ptr<EvidenceProvider>> make_provider(Clock& clock, Random& random,
                                                         const EvidenceOptions& options) {
-  if (options.kind == "simulate") {
-    if (options.simulator_seed.empty()) {
-      return fail(ErrorCode::kUsage, "The simulator needs --simulator-seed");
-    }
-    attestation::SimulatorOptions machine;
-    ASSAY_ASSIGN(machine.seed,
-                 client::read_file(options.simulator_seed, attestation::kMaxSimulatorSeedBytes));
-    ASSAY_ASSIGN(machine.platform, read_platform(options.simulator_platform));
-    return attestation::make_simulator(std::move(machine), clock);
+  if (is_simulated(options)) {
+    return make_simulated(clock, options);
   }
   std::error_code error;
   if (!std::filesystem::is_directory(attestation::kTsmReportRoot, error)) {
-    return fail(ErrorCode::kEvidenceUnavailable,
-                "This machine is no TDX guest, or its kernel gives no reports: there is no " +
-                    std::string(attestation::kTsmReportRoot) +
-                    ". With --evidence none the worker is not measured");
+    return fail(
+        ErrorCode::kEvidenceUnavailable,
+        "This machine is no TDX or SEV-SNP guest, or its kernel gives no reports: there is no " +
+            std::string(attestation::kTsmReportRoot) +
+            ". With --evidence none the worker is not measured");
   }
-  return attestation::make_configfs_tsm(random);
+  attestation::ConfigfsTsmOptions machine;
+  machine.type = options.kind;
+  return attestation::make_configfs_tsm(random, std::move(machine));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<EvidenceSource>> make_evidence_source(Clock& clock, Random& random,
                                                              const EvidenceOptions& options) {
-  if (options.kind != "simulate" &&
+  if (!is_simulated(options) &&
       !(options.simulator_seed.empty() && options.simulator_platform.empty())) {
-    return fail(ErrorCode::kUsage,
-                "--simulator-seed and --simulator-platform go with --evidence simulate");
+    return fail(
+        ErrorCode::kUsage,
+        "--simulator-seed and --simulator-platform go with --evidence simulate and simulate-snp");
+  }
+  if (options.kind != kSnpEvidence && !options.certificate.empty()) {
+    return fail(ErrorCode::kUsage, "--certificate goes with --evidence sev-snp");
   }
   if (options.kind != "command" && options.kind != "ear" && !options.command.empty()) {
     return fail(ErrorCode::kUsage, "--evidence-command goes with --evidence command and ear");
@@ -120,7 +161,7 @@ Result<std::unique_ptr<EvidenceSource>> make_evidence_source(Clock& clock, Rando
     return std::make_unique<NoEvidence>();
   }
   ASSAY_ASSIGN(std::unique_ptr<EvidenceProvider> provider, make_provider(clock, random, options));
-  return std::make_unique<ProviderEvidence>(std::move(provider), options.collateral);
+  return std::make_unique<ProviderEvidence>(std::move(provider), options);
 }
 
 }  // namespace assay::worker

@@ -15,12 +15,13 @@
 namespace assay::worker {
 
 struct EvidenceOptions {
-  std::string kind = "tdx";        // or "simulate", "command", "ear", "none"
-  std::string simulator_seed;      // file
+  std::string kind = "tdx";    // or "sev-snp", "simulate", "simulate-snp", "command", "ear", "none"
+  std::string simulator_seed;  // file
   std::string simulator_platform;  // hex
   std::string collateral;          // file
   std::string command{};           // path of a program (command_evidence.h, outside_result.h)
   std::string type{};              // of the evidence of "command"
+  std::string certificate{};       // file: of the key of "sev-snp", where the host gives none
 };
 
 // What evidence is bound to.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "attestation/snp/verify.h"
 #include "attestation/tdx/event_log_parse.h"
 #include "attestation/tdx/quote_parse.h"
 
@@ -16,6 +17,7 @@ namespace assay::attestation {
 namespace {
 
 constexpr std::string_view kTdxGuest = "tdx_guest";
+constexpr std::string_view kSnpGuest = "sev_guest";
 constexpr std::size_t kAttributeBytes = 128;
 constexpr int kTries = 5;
 constexpr std::chrono::milliseconds kFirstPause{50};
@@ -40,11 +42,11 @@ std::unexpected<Obstacle> failed(const char* action, int error) {
     case ENOENT:
     case ENOTDIR:
       return stop(
-          "this machine has no configfs-tsm: it is not a TDX guest, the kernel is older than "
+          "this machine has no configfs-tsm: it is no confidential guest, the kernel is older than "
           "6.7, or configfs is not mounted");
     case ENXIO:
     case ENOTTY:
-      return stop("the kernel has no driver for evidence: load tdx_guest");
+      return stop("the kernel has no driver for evidence: load tdx_guest or sev-guest");
     case EACCES:
     case EPERM:
     case EROFS:
@@ -102,7 +104,7 @@ class Entry {
     return *value;
   }
 
-  [[nodiscard]] Tried<void> check_provider() {
+  [[nodiscard]] Tried<void> check_provider(bool is_snp) {
     const auto bytes = read("provider", kAttributeBytes);
     if (!bytes) {
       return std::unexpected(bytes.error());
@@ -111,8 +113,9 @@ class Entry {
     if (provider.ends_with('\n')) {
       provider.remove_suffix(1);
     }
-    if (provider != kTdxGuest) {
-      return stop("the evidence of this machine is not of an Intel TDX guest");
+    if (provider != (is_snp ? kSnpGuest : kTdxGuest)) {
+      return stop(is_snp ? "the evidence of this machine is not of an AMD SEV-SNP guest"
+                         : "the evidence of this machine is not of an Intel TDX guest");
     }
     return {};
   }
@@ -130,6 +133,20 @@ class Entry {
   std::string path_;
 };
 
+std::unexpected<Obstacle> other_data() { return again("the quote is over other report data"); }
+
+// The report is one, its table can be read, and it is over what was asked for.
+Tried<void> check_report(const Bytes& evidence, const ReportDataBytes& report_data) {
+  const auto claimed = snp::claimed(evidence);
+  if (!claimed) {
+    return stop("the kernel gave something that is no SEV-SNP report with its certificates");
+  }
+  if (claimed->report.report_data != report_data) {
+    return other_data();
+  }
+  return {};
+}
+
 // The quote is one, and it is over what was asked for.
 Tried<void> check_quote(const Bytes& quote, const ReportDataBytes& report_data) {
   if (quote.empty()) {
@@ -143,7 +160,7 @@ Tried<void> check_quote(const Bytes& quote, const ReportDataBytes& report_data) 
     return stop("the kernel gave something that is no TDX quote: " + code(parsed.error()));
   }
   if (parsed->report.report_data != report_data) {
-    return again("the quote is over other report data");
+    return other_data();
   }
   return {};
 }
@@ -151,8 +168,8 @@ Tried<void> check_quote(const Bytes& quote, const ReportDataBytes& report_data) 
 // The entry is this provider's own and nobody else should know it. Should somebody write to it all
 // the same, then `generation` says so: it counts the writes. (A write to inblob takes effect when
 // the file is closed, where errors get lost; then generation stays as it was.)
-Tried<Bytes> take_quote(Entry& entry, const ReportDataBytes& report_data) {
-  if (auto checked = entry.check_provider(); !checked) {
+Tried<Bytes> take_quote(Entry& entry, const ReportDataBytes& report_data, bool is_snp) {
+  if (auto checked = entry.check_provider(is_snp); !checked) {
     return std::unexpected(std::move(checked).error());
   }
   const auto before = entry.generation();
@@ -166,6 +183,13 @@ Tried<Bytes> take_quote(Entry& entry, const ReportDataBytes& report_data) {
   if (!quote) {
     return quote;
   }
+  if (is_snp) {
+    // A host without certificates gives none, which is no failure of the report.
+    const auto table = entry.read("auxblob", snp::kMaxEvidenceBytes);
+    if (table) {
+      quote->insert(quote->end(), table->begin(), table->end());
+    }
+  }
   const auto after = entry.generation();
   if (!after) {
     return std::unexpected(after.error());
@@ -173,7 +197,8 @@ Tried<Bytes> take_quote(Entry& entry, const ReportDataBytes& report_data) {
   if (*after != *before + 1) {
     return again("somebody else writes to this provider's entry of configfs-tsm");
   }
-  if (auto checked = check_quote(*quote, report_data); !checked) {
+  if (auto checked = is_snp ? check_report(*quote, report_data) : check_quote(*quote, report_data);
+      !checked) {
     return std::unexpected(std::move(checked).error());
   }
   return quote;
@@ -189,10 +214,24 @@ class ConfigfsTsm final : public EvidenceProvider {
   }
 
   [[nodiscard]] std::string_view name() const override { return "configfs-tsm"; }
-  [[nodiscard]] std::string_view type() const override { return kTdxEvidence; }
+  [[nodiscard]] std::string_view type() const override { return options_.type; }
   [[nodiscard]] Result<Json> collateral() override { return Json(nullptr); }
 
+  [[nodiscard]] Result<std::string> platform() override {
+    if (!is_snp()) {
+      return EvidenceProvider::platform();
+    }
+    ASSAY_ASSIGN(const Bytes evidence, quote(ReportDataBytes{}));
+    const auto claimed = snp::claimed(evidence);
+    return claimed ? Result<std::string>(
+                         plugin_platform(kSnpEvidence, snp::platform_of(claimed->report)))
+                   : fail(ErrorCode::kEvidenceUnavailable, "the report of this machine is none");
+  }
+
   [[nodiscard]] Result<Bytes> event_log() override {
+    if (is_snp()) {
+      return Bytes();
+    }
     auto area = files_->read(options_.event_log, tdx::kMaxEventLogAreaBytes + 1);
     if (!area) {
       return Bytes();
@@ -230,6 +269,8 @@ class ConfigfsTsm final : public EvidenceProvider {
   }
 
  private:
+  [[nodiscard]] bool is_snp() const { return options_.type == kSnpEvidence; }
+
   [[nodiscard]] Result<std::string> entry_name() {
     std::array<std::uint8_t, 16> id{};
     ASSAY_TRY(random_.fill(id));
@@ -241,7 +282,7 @@ class ConfigfsTsm final : public EvidenceProvider {
       return failed("make an entry", made.error());
     }
     Entry entry(*files_, path);
-    return take_quote(entry, report_data);
+    return take_quote(entry, report_data, is_snp());
   }
 
   Random& random_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of the machine that runs this program, through the kernel's configfs-tsm interface
-// (Linux 6.7).
+// Evidence of the machine that runs this program, a TDX or SEV-SNP guest, through the kernel's
+// configfs-tsm interface (Linux 6.7).
 // ABI: Documentation/ABI/testing/configfs-tsm-report of the kernel.
 #pragma once
 
@@ -39,6 +39,9 @@ struct ConfigfsTsmOptions {
   // Called to wait before another attempt at a quote. When empty, the thread sleeps.
   std::function<void(std::chrono::milliseconds)> pause;
   std::string event_log{kCcelFile};
+  // Of the evidence: kTdxEvidence or kSnpEvidence. SEV-SNP evidence is the report, and behind it
+  // the certificate table that the host gives; a guest has no event log.
+  std::string type{kTdxEvidence};
 };
 
 // Makes the provider. `random` supplies the names of the entries below `root` and must outlive the

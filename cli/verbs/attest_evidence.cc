@@ -65,9 +65,10 @@ Result<Exit> show(const Context& context, const ShowOptions& options) {
 }  // namespace
 
 void add_stage_evidence_options(const Command& verb, StageEvidenceFlags& flags) {
-  verb.choice("--evidence", flags.source.kind, {"tdx", "simulate", "command", "none"},
-              "evidence of the hardware that holds the key: of the TDX guest that this runs in, "
-              "of the simulator, of a program, or none (default)");
+  verb.choice("--evidence", flags.source.kind,
+              {"tdx", "sev-snp", "simulate", "simulate-snp", "command", "none"},
+              "evidence of the hardware that holds the key: of the TDX or SEV-SNP guest that this "
+              "runs in, of a simulator of either, of a program, or none (default)");
   verb.option("--evidence-command", flags.source.command, "PROGRAM",
               "a program that prints evidence as JSON for report data in hex");
   verb.option("--evidence-type", flags.source.type, "TYPE", "type of the program's evidence");
@@ -80,6 +81,8 @@ void add_stage_evidence_options(const Command& verb, StageEvidenceFlags& flags) 
               "which of the machines that the seed makes: 32 hex digits");
   verb.option("--collateral", flags.source.collateral, "FILE",
               "what the vendor says about the platform, sent with the evidence");
+  verb.option("--certificate", flags.source.certificate, "FILE",
+              "for 'sev-snp', where the host gives none: certificate of the VCEK or VLEK");
 }
 
 Status check_stage_evidence_flags(const StageEvidenceFlags& flags, const SigningFlags& signing) {

@@ -9,9 +9,11 @@
 #include "attestation/provider/configfs_tsm.h"
 #include "attestation/simulate/pki.h"
 #include "attestation/simulate/simulator.h"
+#include "attestation/simulate/snp_simulator.h"
 #include "attestation/tdx/appraisal_policy.h"
 #include "attestation/tdx/collateral.h"
 #include "cli/output.h"
+#include "cli/verbs/evidence_snp.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/sha.h"
@@ -57,6 +59,9 @@ class FixedClock final : public Clock {
 // --- simulate
 
 struct SimulateOptions {
+  std::string type{kTdxEvidence};
+  std::string generation;
+  std::string signing_key;
   std::string seed;
   std::string report_data;
   std::string tcb_status = "UpToDate";
@@ -114,6 +119,17 @@ Status write_simulation(const SimulateOptions& options, const SimulatedParts& pa
   return {};
 }
 
+Result<Exit> simulate_other(const Context& context, const SimulateOptions& options) {
+  if (options.tcb_status != SimulateOptions().tcb_status ||
+      options.quote_version != SimulateOptions().quote_version || !options.out_event_log.empty()) {
+    return fail(ErrorCode::kUsage,
+                "--tcb-status, --quote-version and --out-event-log are for --type tdx");
+  }
+  return simulate_snp(context, {options.seed, options.report_data, options.fault, options.platform,
+                                options.generation, options.signing_key, options.at,
+                                options.out_quote, options.out_collateral, options.out_root});
+}
+
 Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   ReportDataBytes report_data{};
   if (!options.report_data.empty()) {
@@ -122,6 +138,12 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   if (writes_nothing(options)) {
     return fail(ErrorCode::kUsage,
                 "Give --out-quote, --out-event-log, --out-collateral or --out-root");
+  }
+  if (options.type == kSnpEvidence) {
+    return simulate_other(context, options);
+  }
+  if (!options.generation.empty() || !options.signing_key.empty()) {
+    return fail(ErrorCode::kUsage, "--generation and --signing-key are for --type sev-snp");
   }
   SimulatorOptions machine;
   ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
@@ -162,6 +184,7 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
 // --- collect
 
 struct CollectOptions {
+  std::string type{kTdxEvidence};
   std::string provider = "auto";
   std::string report_data;
   std::string seed;
@@ -178,13 +201,20 @@ Result<std::unique_ptr<EvidenceProvider>> choose_provider(const Context& context
     if (!options.seed.empty()) {
       return fail(ErrorCode::kUsage, "--seed is for --provider simulate");
     }
-    return attestation::make_configfs_tsm(context.random, {options.configfs, {}, options.ccel});
+    return attestation::make_configfs_tsm(context.random,
+                                          {options.configfs, {}, options.ccel, options.type});
   }
   if (options.seed.empty()) {
     return fail(ErrorCode::kUsage, "A simulated machine needs --seed FILE");
   }
+  ASSAY_ASSIGN(Bytes seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  if (options.type == kSnpEvidence) {
+    attestation::SnpSimulatorOptions machine;
+    machine.seed = std::move(seed);
+    return attestation::make_snp_simulator(std::move(machine), context.clock);
+  }
   SimulatorOptions machine;
-  ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  machine.seed = std::move(seed);
   ASSAY_ASSIGN(auto simulator, attestation::make_simulator(std::move(machine), context.clock));
   return simulator;
 }
@@ -237,7 +267,8 @@ Result<Timestamp> evidence_time(const std::string& at, const Clock& clock) {
 
 void add_evidence_simulate(const Command& group, Context& context) {
   auto options = std::make_shared<SimulateOptions>();
-  const Command verb = group.add("simulate", "Make TDX evidence of a machine that does not exist");
+  const Command verb = group.add("simulate", "Make evidence of a machine that does not exist");
+  verb.choice("--type", options->type, {"tdx", "sev-snp"}, "of which kind (default tdx)");
   verb.option("--seed", options->seed, "FILE",
               "bytes that keys, platform and measurements follow from");
   verb.required();
@@ -249,7 +280,11 @@ void add_evidence_simulate(const Command& group, Context& context) {
               "what is wrong with the evidence: a name of 'evidence faults'");
   verb.option("--quote-version", options->quote_version, "N", "4 or 5 (default 4)");
   verb.option("--platform", options->platform, "HEX",
-              "PPID, 16 bytes: other machines under the same root");
+              "PPID, 16 bytes, or chip id, 64 bytes: other machines under the same root");
+  verb.choice("--generation", options->generation, {"milan", "genoa", "turin"},
+              "of a simulated SEV-SNP machine (default milan)");
+  verb.choice("--signing-key", options->signing_key, {"vcek", "vlek"},
+              "key that signs a simulated SEV-SNP report (default vcek)");
   verb.option("--at", options->at, "TIME",
               "when it is made; collateral lasts 29 days (default now)");
   verb.option("--out-quote", options->out_quote, "FILE", "where to write the quote");
@@ -270,6 +305,7 @@ void add_evidence_simulate(const Command& group, Context& context) {
 void add_evidence_collect(const Command& group, Context& context) {
   auto options = std::make_shared<CollectOptions>();
   const Command verb = group.add("collect", "Take evidence of this machine");
+  verb.choice("--type", options->type, {"tdx", "sev-snp"}, "of which kind (default tdx)");
   verb.choice("--provider", options->provider, {"auto", "configfs-tsm", "simulate"},
               "where it comes from; auto is the machine's own (default auto)");
   verb.option("--report-data", options->report_data, "HEX", "64 bytes that the quote carries");
@@ -284,7 +320,9 @@ void add_evidence_collect(const Command& group, Context& context) {
       "--configfs", options->configfs, "DIR",
       "the kernel's folder of reports (default " + std::string(attestation::kTsmReportRoot) + ")");
   verb.option("--seed", options->seed, "FILE", "seed of the simulated machine");
-  verb.note("Needs a TDX guest with Linux 6.7 or later, its driver tdx_guest, and configfs.");
+  verb.note(
+      "Needs a TDX or SEV-SNP guest with Linux 6.7 or later, its driver tdx_guest or sev-guest,\n"
+      "and configfs. Of SEV-SNP, the certificates that the host gives follow the report.");
   verb.example("assay evidence collect --report-data $(sha512sum key.pem.pub | cut -c-128) --out q",
                "take a quote that binds a key");
   verb.action([&context, options] { return collect(context, *options); });

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay evidence faults: what 'evidence simulate --fault' can make wrong, and what comes of it.
+#include <memory>
+#include <string>
+
 #include "attestation/simulate/faults.h"
 #include "attestation/simulate/simulator.h"
 #include "cli/output.h"
 #include "cli/verbs/evidence.h"
+#include "cli/verbs/evidence_snp.h"
 
 namespace assay::cli {
 
@@ -49,13 +53,17 @@ Exit list(const Context& context) {
 }  // namespace
 
 void add_evidence_faults(const Command& group, Context& context) {
+  auto type = std::make_shared<std::string>(kTdxEvidence);
   const Command verb = group.add("faults", "List what can be wrong with simulated evidence");
   verb.note(
       "The names are values of --fault of 'evidence simulate'. The evidence is refused with the\n"
       "error: always, or where an appraisal policy has the member that is named, or where the\n"
       "verifier asks for report data.");
   verb.example("assay evidence faults", "find the fault for an error that you want to see");
-  verb.action([&context] { return Result<Exit>(list(context)); });
+  verb.choice("--type", *type, {"tdx", "sev-snp"}, "of which evidence (default tdx)");
+  verb.action([&context, type] {
+    return Result<Exit>(*type == kSnpEvidence ? list_snp_faults(context) : list(context));
+  });
 }
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay evidence verify: is this quote genuine, and good enough.
+// assay evidence verify: is this evidence genuine, and good enough. Quotes of TDX are judged here.
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +8,7 @@
 #include "attestation/tdx/verify.h"
 #include "cli/output.h"
 #include "cli/verbs/evidence.h"
+#include "cli/verbs/evidence_snp.h"
 #include "client/files.h"
 
 namespace assay::cli {
@@ -19,6 +20,7 @@ namespace tdx = attestation::tdx;
 struct VerifyOptions {
   std::string type = "tdx";
   std::string collateral;
+  std::string certificate;
   std::string root;
   std::string at;
   std::string report_data;
@@ -227,6 +229,16 @@ Result<tdx::ReportDataExpectation> read_expectation(const std::string& hex) {
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
+  if (options.type == kSnpEvidence) {
+    return options.event_log.empty()
+               ? verify_snp(context,
+                            {options.collateral, options.certificate, options.root, options.at,
+                             options.report_data, options.policy, options.quote})
+               : fail(ErrorCode::kUsage, "--event-log is for --type tdx");
+  }
+  if (!options.certificate.empty()) {
+    return fail(ErrorCode::kUsage, "--certificate is for --type sev-snp");
+  }
   ASSAY_ASSIGN(const tdx::AppraisalPolicy policy, read_policy(options.policy));
   ASSAY_ASSIGN(const tdx::TrustAnchor anchor, read_root(options.root));
   ASSAY_ASSIGN(const auto expectation, read_expectation(options.report_data));
@@ -244,12 +256,18 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 
 void add_evidence_verify(const Command& group, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  const Command verb = group.add("verify", "Verify a quote offline, and appraise it");
-  verb.argument("QUOTE", options->quote, "the quote as the machine gave it (binary)");
-  verb.choice("--type", options->type, {"tdx"}, "what kind of evidence it is (default tdx)");
+  const Command verb = group.add("verify", "Verify a quote or report offline, and appraise it");
+  verb.argument("QUOTE", options->quote, "the quote or report as the machine gave it (binary)");
+  verb.choice("--type", options->type, {"tdx", "sev-snp"},
+              "what kind of evidence it is (default tdx)");
   verb.option("--collateral", options->collateral, "FILE",
-              "JSON of TCB info, QE identity, CRLs and their chains");
-  verb.option("--root", options->root, "FILE", "trust this root (DER or PEM) in place of Intel's");
+              "JSON of TCB info, QE identity, CRLs and their chains; for sev-snp the CRL of AMD's "
+              "root, as JSON or in DER");
+  verb.option("--certificate", options->certificate, "FILE",
+              "for sev-snp: certificate of the VCEK or VLEK, and its CAs if they are not AMD's "
+              "(DER or PEM), for a report that comes without");
+  verb.option("--root", options->root, "FILE",
+              "trust this root (DER or PEM) in place of the vendor's");
   verb.option("--at", options->at, "TIME", "as of this time, RFC 3339 (default now)");
   verb.option("--report-data", options->report_data, "HEX",
               "64 bytes that the quote must carry: a challenge, or a bound key");
@@ -264,6 +282,9 @@ void add_evidence_verify(const Command& group, Context& context) {
   verb.example(
       "assay evidence verify --type tdx --collateral collateral.json --report-data $HEX quote",
       "verify a quote that answers a challenge");
+  verb.example(
+      "assay evidence verify --type sev-snp --collateral milan.crl --certificate vcek.der report",
+      "verify a report of SEV-SNP");
   verb.example(
       "assay evidence verify --collateral c.json --event-log /sys/firmware/acpi/tables/data/CCEL q",
       "see what the machine started: secure boot, kernel, command line, initial RAM disk");

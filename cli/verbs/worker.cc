@@ -187,9 +187,11 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
 }
 
 void add_evidence_options(const Command& verb, worker::EvidenceOptions& flags) {
-  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "command", "ear", "none"},
-              "where evidence comes from: the TDX guest that this runs in (default), the "
-              "simulator, a program, the result of another verifier, or nowhere");
+  verb.choice(
+      "--evidence", flags.kind,
+      {"tdx", "sev-snp", "simulate", "simulate-snp", "command", "ear", "none"},
+      "where evidence comes from: the TDX guest that this runs in (default), the SEV-SNP "
+      "guest, a simulator of either, a program, the result of another verifier, or nowhere");
   verb.option("--evidence-command", flags.command, "PROGRAM",
               "for 'command', a program that prints evidence as JSON for report data in hex, which "
               "a plug-in of the service verifies; for 'ear', one that prints another verifier's "
@@ -200,10 +202,14 @@ void add_evidence_options(const Command& verb, worker::EvidenceOptions& flags) {
               "only where its root is trusted by a dangerous_ setting");
   verb.option(
       "--simulator-platform", flags.simulator_platform, "HEX",
-      "which of the machines that the seed makes: 32 hex digits (default: always the same)");
+      "which of the machines that the seed makes: 32 hex digits, of simulate-snp 128 (default: "
+      "always the same)");
   verb.option("--collateral", flags.collateral, "FILE",
               "what the vendor says about the platform; read again for each piece of evidence, "
               "and sent with it");
+  verb.option("--certificate", flags.certificate, "FILE",
+              "for 'sev-snp', where the host gives none: certificate of the VCEK or VLEK, DER or "
+              "PEM, read again for each piece of evidence");
 }
 
 void add_run(const Command& group, Context& context) {
