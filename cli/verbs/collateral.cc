@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "attestation/collateral_set.h"
-#include "attestation/snp/trust_anchor.h"
 #include "attestation/tdx/quote_platform.h"
 #include "attestation/tdx/trust_anchor.h"
 #include "cli/client/connect.h"
 #include "cli/client/lists.h"
 #include "cli/output.h"
+#include "cli/verbs/collateral_files.h"
 #include "cli/verbs/collateral_source.h"
 #include "cli/verbs/evidence.h"
 #include "cli/verbs/verbs.h"
@@ -24,48 +24,6 @@ namespace {
 namespace tdx = attestation::tdx;
 using attestation::CollateralPart;
 using attestation::CollateralSetPtr;
-
-constexpr std::uint8_t kDerSequence = 0x30;
-
-// The type of evidence that a bundle is for.
-std::string_view type_of(const Json& bundle) {
-  return bundle.contains("crl") ? kSnpEvidence : kTdxEvidence;
-}
-
-// --- files
-
-// The bundle in a file: nine texts, alone or as `export` writes them; or a CRL of AMD's.
-Result<Json> read_bundle(const std::string& path) {
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, tdx::kMaxCollateralBytes));
-  if (!bytes.empty() && bytes.front() == kDerSequence) {
-    return Json{{"crl", hex_encode(bytes)}};
-  }
-  ASSAY_ASSIGN(Json json, parse_json(bytes, JsonLimits{.max_bytes = tdx::kMaxCollateralBytes,
-                                                       .max_depth = 16}));
-  if (const auto inner = json.find("collateral"); json.is_object() && inner != json.end()) {
-    return *inner;
-  }
-  return json;
-}
-
-// The root that collateral in files must lead to, besides the vendor's.
-Result<std::vector<Bytes>> read_root(const std::string& path, std::string_view type) {
-  if (path.empty()) {
-    return std::vector<Bytes>();
-  }
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, 64U << 10));
-  if (type == kSnpEvidence) {
-    ASSAY_ASSIGN(const auto anchor, attestation::snp::TrustAnchor::from_bytes(bytes));
-    return std::vector<Bytes>{anchor.certificate().der()};
-  }
-  ASSAY_ASSIGN(const tdx::TrustAnchor anchor, tdx::TrustAnchor::from_bytes(bytes));
-  return std::vector<Bytes>{anchor.der()};
-}
-
-Result<CollateralSetPtr> open_set(const Json& bundle, const std::string& root) {
-  ASSAY_ASSIGN(const std::vector<Bytes> anchors, read_root(root, type_of(bundle)));
-  return attestation::authenticate_collateral(type_of(bundle), bundle, anchors);
-}
 
 Json view_of(const CollateralPart& part) {
   return {{"name", part.name},
@@ -150,7 +108,7 @@ struct ImportOptions {
 Result<Exit> import(const Context& context, const ImportOptions& options) {
   ASSAY_ASSIGN(const Json bundle, read_bundle(options.file));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
-  const std::string body = Json{{"type", type_of(bundle)}, {"collateral", bundle}}.dump();
+  const std::string body = Json{{"type", bundle_type(bundle)}, {"collateral", bundle}}.dump();
   ASSAY_ASSIGN(const Json done, api.put("/v1/collateral", as_bytes(body), client::kJsonType));
   if (context.json()) {
     print_json(done);

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxRootFile = 64U << 10;
 
 void print_snp_field(std::string_view field, const std::string& value) {
   std::string line(field);
-  line.resize(std::max<std::size_t>(line.size() + 1, 17), ' ');
+  line.resize(std::max<std::size_t>(line.size() + 1, 19), ' ');
   print_line(line + value);
 }
 

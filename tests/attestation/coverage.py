@@ -25,9 +25,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ROOT / "tests/attestation/uncovered.txt"
 PROGRAMS = ("attestation_tests", "cose_tests", "evidence_tests", "oms_tests", "plugin_tests",
-            "tdx_test")
+            "snp_test", "tdx_test")
 REPLAYS = ("cbor", "checkpoint", "corim", "cose", "ear", "envelope", "event_log", "identity_token",
-           "oms", "plugin_answer", "tdx_collateral", "tdx_parts", "tdx_quote")
+           "oms", "plugin_answer", "snp_extensions", "snp_report", "tdx_collateral", "tdx_parts", "tdx_quote")
 NO_MEMORY = "ASSAY_NO_MEMORY("
 
 
