@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <vector>
 
 #include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/keys.h"
@@ -50,30 +51,58 @@ struct World {
   }
 };
 
-// The limit: one verification with a key at hand, over as many bytes as a report signs.
-Times one_verification(const World& world, std::size_t rounds) {
-  const auto table =
-      parse_certificate_table(ByteView(world.made.evidence).subspan(kReportBytes)).value();
-  const auto key = attestation::x509::Certificate::from_der(table.vcek).value().public_key();
-  const Report report = parse_report(ByteView(world.made.evidence).first(kReportBytes)).value();
-  const Bytes signature = attestation::der_signature(report.signature, 48);
-  return measure(rounds, [&] {
-    if (!key->verify(ByteView(world.made.evidence).first(kSignedBytes), signature)) {
+// One verification with a key at hand, over as many bytes as a report signs: the limit.
+class Limit {
+ public:
+  explicit Limit(const World& world)
+      : table_(
+            parse_certificate_table(ByteView(world.made.evidence).subspan(kReportBytes)).value()),
+        key_(attestation::x509::Certificate::from_der(table_.vcek).value().public_key().value()),
+        signed_(ByteView(world.made.evidence).first(kSignedBytes)),
+        signature_(attestation::der_signature(
+            parse_report(ByteView(world.made.evidence).first(kReportBytes)).value().signature,
+            48)) {}
+
+  void verify_once() const {
+    if (!key_.verify(signed_, signature_)) {
       die("the signature of the report does not verify");
     }
-  });
+  }
+
+ private:
+  CertificateTable table_;
+  attestation::PublicKey key_;
+  ByteView signed_;
+  Bytes signature_;
+};
+
+double median(std::vector<double> times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
 }
 
-Times one_report(const World& world, std::size_t rounds, bool known) {
-  std::optional<AuthenticatedCollateral> set(world.authenticated());
+struct Medians {
+  double limit;
+  double known;
+};
+
+// One after the other, so that a busy moment of the machine meets both.
+Medians in_turn(const World& world, std::size_t rounds) {
+  const Limit limit(world);
+  const AuthenticatedCollateral set = world.authenticated();
+  std::vector<double> limits;
+  std::vector<double> reports;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    limits.push_back(measure(1, [&] { limit.verify_once(); }).p50);
+    reports.push_back(measure(1, [&] { world.expect_genuine(set); }).p50);
+  }
+  return {median(std::move(limits)), median(std::move(reports))};
+}
+
+Times first_seen(const World& world, std::size_t rounds) {
+  std::optional<AuthenticatedCollateral> set;
   return measure(
-      rounds,
-      [&] {
-        if (!known) {
-          set.emplace(world.authenticated());
-        }
-      },
-      [&] { world.expect_genuine(*set); });
+      rounds, [&] { set.emplace(world.authenticated()); }, [&] { world.expect_genuine(*set); });
 }
 
 }  // namespace
@@ -85,25 +114,25 @@ int main(int argc, char** argv) {
   std::FILE* out = json == "-" ? stderr : stdout;
   const World world;
 
-  const Times before = one_verification(world, rounds);
-  const Times known = one_report(world, rounds, true);
-  const Times fresh = one_report(world, rounds / 4, false);
-  // Measured again: one moment of a busy machine must not decide.
-  const double p384 = std::min(before.p50, one_verification(world, rounds).p50);
-  const double share = p384 / known.p50;
+  const Medians medians = in_turn(world, rounds);
+  const Times fresh = first_seen(world, rounds / 4);
+  const double share = medians.limit / medians.known;
   const auto line = [&](const char* what, double us) {
     std::fprintf(out, "  %-34s %8.1f us, %6.0f a second\n", what, us, 1e6 / us);
   };
-  line("limit: one P-384 verification", p384);
-  line("report, VCEK known", known.p50);
+  line("limit: one P-384 verification", medians.limit);
+  line("report, VCEK known", medians.known);
   line("report, VCEK first seen", fresh.p50);
   const bool kept = share >= kMinShare;
   std::fprintf(out, "a known VCEK: %.2f of the rate of P-384, at least %.2f: %s\n", share,
                kMinShare, kept ? "kept" : "NOT KEPT");
-  const Json result = {{"benchmark", "attestation_snp"}, {"p384_us", p384},
-                       {"known_us", known.p50},          {"known_p99_us", known.p99},
-                       {"first_seen_us", fresh.p50},     {"share", share},
-                       {"min_share", kMinShare},         {"kept", kept}};
+  const Json result = {{"benchmark", "attestation_snp"},
+                       {"p384_us", medians.limit},
+                       {"known_us", medians.known},
+                       {"first_seen_us", fresh.p50},
+                       {"share", share},
+                       {"min_share", kMinShare},
+                       {"kept", kept}};
   if (json == "-") {
     std::printf("%s\n", result.dump().c_str());
   } else if (!json.empty()) {

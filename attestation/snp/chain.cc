@@ -141,8 +141,9 @@ Checked<KeyChainPtr> open_chain(const CertificateTable& table, SigningKey kind,
   if (!extensions) {
     return std::unexpected(std::move(extensions).error());
   }
+  std::string issuer = subject_name(path->leaf_issuer());
   return std::make_shared<const KeyChain>(*std::move(path), kind, *std::move(extensions),
-                                          *std::move(key));
+                                          *std::move(key), std::move(issuer));
 }
 
 Outcome check_chain_time(const KeyChain& chain, Timestamp now) {
@@ -152,27 +153,27 @@ Outcome check_chain_time(const KeyChain& chain, Timestamp now) {
   return {};
 }
 
-KeyChainPtr KnownChains::find(const Digest& table) {
+KeyChainPtr KnownChains::find(const Digest& name) {
   const std::scoped_lock lock(mutex_);
-  const auto found = by_table_.find(table);
-  if (found == by_table_.end()) {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
     return nullptr;
   }
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->second;
 }
 
-void KnownChains::keep(const Digest& table, KeyChainPtr chain) {
+void KnownChains::keep(const Digest& name, KeyChainPtr chain) {
   const std::scoped_lock lock(mutex_);
-  if (by_table_.contains(table)) {
+  if (by_name_.contains(name)) {
     return;
   }
   if (entries_.size() == kMaxKnownLeaves) {
-    by_table_.erase(entries_.back().first);
+    by_name_.erase(entries_.back().first);
     entries_.pop_back();
   }
-  entries_.emplace_front(table, std::move(chain));
-  by_table_.emplace(table, entries_.begin());
+  entries_.emplace_front(name, std::move(chain));
+  by_name_.emplace(name, entries_.begin());
 }
 
 }  // namespace assay::attestation::snp

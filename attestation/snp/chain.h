@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -26,6 +27,7 @@ struct KeyChain {
   SigningKey kind;
   LeafExtensions extensions;
   PublicKey key;
+  std::string issuer;  // common name
 };
 using KeyChainPtr = std::shared_ptr<const KeyChain>;
 
@@ -39,20 +41,20 @@ using KeyChainPtr = std::shared_ptr<const KeyChain>;
 // CERT_NOT_YET_VALID.
 [[nodiscard]] Outcome check_chain_time(const KeyChain& chain, Timestamp now);
 
-// Keeps the chains that were used last, by the SHA-256 of their table and kind. Thread-safe.
+// Keeps the chains that were used last, by a digest of leaf, issuer and kind. Thread-safe.
 class KnownChains {
  public:
   // Returns null when the chain is not known.
-  [[nodiscard]] KeyChainPtr find(const Digest& table);
+  [[nodiscard]] KeyChainPtr find(const Digest& name);
   // Keeps a chain in place of the one that was not used for the longest time.
-  void keep(const Digest& table, KeyChainPtr chain);
+  void keep(const Digest& name, KeyChainPtr chain);
 
  private:
   using Entries = std::list<std::pair<Digest, KeyChainPtr>>;
 
   std::mutex mutex_;
   Entries entries_;  // the one used last comes first
-  std::unordered_map<Digest, Entries::iterator> by_table_;
+  std::unordered_map<Digest, Entries::iterator> by_name_;
 };
 
 }  // namespace assay::attestation::snp

@@ -54,6 +54,31 @@ std::uint64_t number_of(const X509_CRL* crl) {
                                                             : kMaxCrlNumber;
 }
 
+// RFC 5280 section 5.1.1.2: the signed part names the same algorithm as the signature, which
+// OpenSSL does not compare. In DER the signed part of version 2 begins with three bytes of its
+// version.
+bool names_one_algorithm(const X509_CRL* crl, ByteView der) {
+  constexpr std::ptrdiff_t kVersionBytes = 3;
+  const unsigned char* next = der.data();
+  const unsigned char* const end = next + der.size();
+  for (int level = 0; level < 2; ++level) {
+    long size = 0;
+    int tag = 0;
+    int tag_class = 0;
+    if (ASN1_get_object(&next, &size, &tag, &tag_class, end - next) != V_ASN1_CONSTRUCTED) {
+      return false;
+    }
+  }
+  const X509_ALGOR* algorithm = nullptr;
+  X509_CRL_get0_signature(crl, nullptr, &algorithm);
+  unsigned char* out = nullptr;
+  const int size = i2d_X509_ALGOR(algorithm, &out);
+  const bool same = size > 0 && end - next >= kVersionBytes + size &&
+                    std::equal(out, out + size, next + kVersionBytes);
+  OPENSSL_free(out);
+  return same;
+}
+
 // RFC 4055 section 3.1.
 bool is_pss_with_sha384(const X509_CRL* crl) {
   const X509_ALGOR* algorithm = nullptr;
@@ -73,6 +98,20 @@ bool is_pss_with_sha384(const X509_CRL* crl) {
   }
   X509_ALGOR_get0(&object, nullptr, nullptr, parameters->hashAlgorithm);
   return OBJ_obj2nid(object) == NID_sha384;
+}
+
+// X.690 section 10: one encoding. What the signature does not cover, such as unused bits of its
+// own, is as OpenSSL would write it.
+bool is_der(X509_CRL* crl, ByteView der) {
+  unsigned char* out = nullptr;
+  const int size = i2d_X509_CRL(crl, &out);
+  const bool same =
+      size > 0 && std::ranges::equal(ByteView(out, static_cast<std::size_t>(size)), der);
+  OPENSSL_free(out);
+  const ASN1_BIT_STRING* signature = nullptr;
+  X509_CRL_get0_signature(crl, &signature, nullptr);
+  constexpr long kUnusedBits = 0x07;
+  return same && (signature->flags & kUnusedBits) == 0;
 }
 
 bool is_complete(const X509_CRL* crl) {
@@ -116,7 +155,8 @@ Checked<RevocationList> open_crl(ByteView der, const x509::Certificate& issuer) 
   const unsigned char* next = der.data();
   const CrlHandle crl(der.empty() ? nullptr
                                   : d2i_X509_CRL(nullptr, &next, static_cast<long>(der.size())));
-  if (crl == nullptr || next != der.data() + der.size() || !is_complete(crl.get())) {
+  if (crl == nullptr || next != der.data() + der.size() || !is_der(crl.get(), der) ||
+      !names_one_algorithm(crl.get(), der) || !is_complete(crl.get())) {
     return reject(SnpError::kCrlFormat, "a complete DER CRL of version 2");
   }
   const auto this_update = x509::to_timestamp(X509_CRL_get0_lastUpdate(crl.get()));

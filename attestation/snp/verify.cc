@@ -167,7 +167,9 @@ StepResult Verification::check_crl() {
 
 StepResult Verification::open_leaf() {
   const auto key = static_cast<std::uint8_t>(parts_.report.signing_key);
-  const Digest text = sha(HashAlgorithm::kSha256, {ByteView(&key, 1), parts_.table_bytes});
+  const Digest leaf = sha256(parts_.table.leaf(parts_.report.signing_key));
+  const Digest text =
+      sha(HashAlgorithm::kSha256, {ByteView(&key, 1), leaf.bytes(), parts_.table.ask});
   chain_ = collateral_.known().find(text);
   if (chain_ == nullptr) {
     auto chain =
@@ -183,7 +185,7 @@ StepResult Verification::open_leaf() {
   for (const x509::Certificate& certificate : chain_->path.certificates) {
     bound_validity(certificate.not_before(), certificate.not_after());
   }
-  return Compared{collateral_.anchor().digest().text(), chain_->path.leaf_issuer().subject()};
+  return Compared{collateral_.anchor().digest().text(), chain_->issuer};
 }
 
 // The root issues its list, which is about itself and the CA below it.
@@ -216,13 +218,13 @@ StepResult Verification::check_leaf_tcb() {
   if (!tcbs) {
     return std::unexpected(std::move(tcbs).error());
   }
-  const std::string expected = to_json(chain_->extensions.tcb, generation_).dump();
-  const std::string actual = to_json(tcbs->reported, generation_).dump();
   if (chain_->extensions.tcb != tcbs->reported) {
-    return reject(SnpError::kLeafTcbMismatch, expected, actual);
+    return reject(SnpError::kLeafTcbMismatch, to_json(chain_->extensions.tcb, generation_).dump(),
+                  to_json(tcbs->reported, generation_).dump());
   }
   result_.tcbs = *tcbs;
-  return Compared{expected, actual};
+  const std::string same = hex_encode(parts_.report.reported_tcb);
+  return Compared{same, same};
 }
 
 // A VLEK is of a cloud provider and of no chip.

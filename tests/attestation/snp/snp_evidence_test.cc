@@ -52,7 +52,7 @@ std::string verdict(const Evidence& evidence, const Appraisal& appraisal,
   const auto appraised =
       built_in_verifiers().appraise(evidence, appraisal, purpose, expected_data(), test_time());
   if (!appraised) {
-    return std::string(name(appraised.error().code)) + " " + appraised.error().where;
+    return std::string(info(appraised.error().code).code) + " " + appraised.error().where;
   }
   EXPECT_EQ(appraised->accepted, appraised->error.empty());
   EXPECT_EQ(appraised->result["verdict"], appraised->accepted ? "accepted" : "rejected");
@@ -262,7 +262,7 @@ TEST(SnpCollateral, NamesItsAnchor_UnlessItIsAmds) {
   EXPECT_EQ(part.name, "sev-snp/" + set->anchor().hex() + "/crl/milan");
   EXPECT_EQ(part.kind, "amd-crl");
   EXPECT_EQ(collateral_names(evidence_of(spec), appraisal), std::vector{part.name});
-  EXPECT_EQ(collateral_names(evidence_of(spec), Appraisal{.evidence_type = "sev-snp"}),
+  EXPECT_EQ(collateral_names(evidence_of(spec), default_appraisal(kSnpEvidence)),
             std::vector<std::string>{"sev-snp/crl/milan"});
   EXPECT_EQ(set->digest(), sha256(as_bytes(canonical_json(set->bundle()).value())));
   EXPECT_EQ(members_of(*set, part), evidence_of(spec).collateral);

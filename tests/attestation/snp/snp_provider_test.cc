@@ -101,7 +101,7 @@ TEST(SnpProvider, HostWithoutCertificatesGivesTheReportAlone) {
 TEST(SnpProvider, NamesTheChip) {
   SnpKernel kernel;
   SameRandom random;
-  const auto provider = make_configfs_tsm(random, {.root = "/r", .type = "sev-snp"},
+  const auto provider = make_configfs_tsm(random, {.root = "/r", .pause = {}, .type = "sev-snp"},
                                           std::make_unique<SnpFiles>(kernel));
   const auto spec = snp::valid_snp_simulation(test_seed(), test_time());
   EXPECT_EQ(provider->platform().value(), plugin_platform("sev-snp", spec.report.chip_id));
