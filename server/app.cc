@@ -17,6 +17,7 @@
 #include "schemas/posix/descriptor_limit.h"
 #include "server/admission_principals.h"
 #include "server/affected_watch.h"
+#include "server/api/console.h"
 #include "server/api/dispatch.h"
 #include "server/collateral_watch.h"
 #include "server/descriptors.h"
@@ -194,9 +195,12 @@ struct App::Impl {
           affected->wake();
         },
         [this](bool allowed) { metrics.decision(allowed); }, log_signer.get());
+    served_routes = config.log_public_entries ? routes_with_public_entries() : routes();
+    if (config.console) {
+      served_routes = with_console(std::move(served_routes));
+    }
     dispatcher = std::make_unique<Dispatcher>(
-        *api, config.log_public_entries ? routes_with_public_entries() : routes(),
-        dispatch_options(config, std::move(secret)), recorder);
+        *api, served_routes, dispatch_options(config, std::move(secret)), recorder);
     return {};
   }
 
@@ -439,6 +443,7 @@ struct App::Impl {
   std::unique_ptr<Reappraiser> reappraiser;
   std::unique_ptr<AffectedWatch> affected;
   std::unique_ptr<Api> api;
+  std::vector<Route> served_routes;
   std::unique_ptr<Dispatcher> dispatcher;
   std::unique_ptr<HttpServer> http;
   bool unselected_written = true;

@@ -153,6 +153,7 @@ void read_nodes(const Reader& attestation, const Reader& nodes, Config& config) 
 Config read_config(const Reader& reader) {
   Config config;
   config.api = read_endpoint(reader.in("api"));
+  reader.in("api").number("console", config.console);
   if (reader.has("admission")) {
     config.admission = read_admission(reader.in("admission"));
   }
@@ -337,7 +338,8 @@ Json nodes_json(const NodeSettings& nodes) {
 Json to_json(const Config& config) {
   const ServerLimits& limits = config.limits;
   Json json = {
-      {"api", {{"address", config.api.address}, {"port", config.api.port}}},
+      {"api",
+       {{"address", config.api.address}, {"port", config.api.port}, {"console", config.console}}},
       {"tls",
        {{"certificate_file", config.certificate_file},
         {"private_key_file", config.private_key_file}}},

@@ -43,6 +43,7 @@ struct PluginConfig {
 // file into absolute paths.
 struct Config {
   EndpointConfig api;
+  bool console = false;  // true: the API listener serves the console (api/console.h)
   std::optional<AdmissionConfig> admission;
   std::string certificate_file;
   std::string private_key_file;

@@ -119,6 +119,17 @@ Result<bool> newest_first(const Call& call) {
   return order == "newest";
 }
 
+// Adds who asked about what: members of the signed decision that the row of the list has not.
+Status add_request(storage::Snapshot& snapshot, const storage::DecisionRow& row, Json& view) {
+  ASSAY_ASSIGN(const Json decision, load_signed_decision(snapshot, row));
+  for (const char* const member : {"request", "models"}) {
+    if (decision.contains(member)) {
+      view[member] = decision[member];
+    }
+  }
+  return {};
+}
+
 Result<Json> receipt_of(Api& api, const DecisionAnswer& answer) {
   if (!answer.index) {
     return Json();
@@ -163,6 +174,7 @@ Result<Response> list_decisions(Api& api, const Call& call) {
   ASSAY_ASSIGN(query.reason, filter(call, "reason", Form::kReason));
   ASSAY_ASSIGN(query.newest_first, newest_first(call));
   ASSAY_ASSIGN(query.with_total, switch_parameter(call, "total"));
+  ASSAY_ASSIGN(const bool with_request, switch_parameter(call, "request"));
   query.bounds = request.bounds;
   if (const auto verdict = call.parameter("verdict")) {
     if (*verdict != "allow" && *verdict != "deny") {
@@ -177,6 +189,9 @@ Result<Response> list_decisions(Api& api, const Call& call) {
   Json items = Json::array();
   for (const storage::DecisionRow& row : page.items) {
     items.push_back(decision_view(row));
+    if (with_request) {
+      ASSAY_TRY(add_request(*snapshot, row, items.back()));
+    }
   }
   return list_response(api, call, request,
                        {std::move(items), page.next, page.tree_size, page.root, page.total});

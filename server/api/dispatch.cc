@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "schemas/core/random.h"
+#include "server/api/origin.h"
 #include "server/api/problem_details.h"
 #include "server/http/negotiate.h"
 #include "server/http/target.h"
@@ -100,6 +101,11 @@ class ApiExchange final : public Exchange {
       return fall(std::move(credential).error());
     }
     credential_ = std::move(*credential);
+    if (credential_->kind == CredentialKind::kClientCertificate) {
+      if (const Status own = check_same_origin(request_); !own) {
+        return fall(own.error());
+      }
+    }
     const auto known = owner_.authenticator_.remembered(*credential_, request_.received_at);
     if (!known) {
       return Admission::kAskPool;

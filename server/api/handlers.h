@@ -43,6 +43,7 @@ Result<Response> replay_decision(Api& api, const Call& call);
 Result<Response> post_decision_impact(Api& api, const Call& call);
 Result<Response> post_pod_impact(Api& api, const Call& call);
 Result<Response> list_affected_pods(Api& api, const Call& call);
+Result<Response> get_pods(Api& api, const Call& call);
 
 // admission.cc
 Result<Response> admission_validate(Api& api, const Call& call);

@@ -141,7 +141,7 @@ void add_decisions(std::vector<Route>& table) {
       post_json(Listener::kApi, "/v1/decisions", roles({kDecider}), post_decision, kDecisionBytes));
   table.push_back(get("/v1/decisions", lookers, list_decisions,
                       {"subject", "namespace", "reason", "verdict", "since", "until", "order",
-                       "total", "limit", "cursor"}));
+                       "total", "request", "limit", "cursor"}));
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
@@ -150,6 +150,7 @@ void add_decisions(std::vector<Route>& table) {
                             kDocumentBytes));
   table.push_back(
       post_json(Listener::kApi, "/v1/impact/pods", askers, post_pod_impact, kDocumentBytes));
+  table.push_back(get("/v1/pods", lookers, get_pods, {"after", "limit"}));
   table.push_back(get("/v1/pods/affected", askers, list_affected_pods,
                       {"key", "statement", "artifact", "after", "limit"}));
   table.push_back(post_json(Listener::kAdmission, "/v1/admission/validate", roles({kAdmission}),

@@ -20,7 +20,9 @@ constexpr std::array kSingletons = {std::string_view("authorization"),
                                     std::string_view("if-match"),
                                     std::string_view("if-modified-since"),
                                     std::string_view("idempotency-key"),
+                                    std::string_view("origin"),
                                     std::string_view("proxy-authorization"),
+                                    std::string_view("sec-fetch-site"),
                                     std::string_view("transfer-encoding"),
                                     std::string_view("x-request-id")};
 

@@ -383,10 +383,14 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
               "trust, policies or the node keep changing; ask again later");
 }
 
-Result<Json> load_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
+Result<Json> load_signed_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelope));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  ASSAY_ASSIGN(Json decision, parse_json(envelope.payload));
+  return parse_json(envelope.payload);
+}
+
+Result<Json> load_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
+  ASSAY_ASSIGN(Json decision, load_signed_decision(snapshot, row));
   const auto results = decision.is_object() && decision.contains("results") &&
                                decision["results"].is_string() && decision.contains("verdict") &&
                                decision["verdict"].is_object()

@@ -94,6 +94,11 @@ struct DecisionAnswer {
 [[nodiscard]] Result<Json> load_decision(storage::Snapshot& snapshot,
                                          const storage::DecisionRow& row);
 
+// Returns the signed document of a decision, without the results, which are stored apart. Errors:
+// data-loss.
+[[nodiscard]] Result<Json> load_signed_decision(storage::Snapshot& snapshot,
+                                                const storage::DecisionRow& row);
+
 // Stores the row of a pod. Unless `decision` is null, writes the decision's id, and its models if
 // it has any, into the row. A row without an admission time gets the present time.
 [[nodiscard]] Status keep_pod(storage::Transaction& transaction, storage::PodRow row,

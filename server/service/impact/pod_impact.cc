@@ -8,6 +8,7 @@
 #include "server/service/if_found.h"
 #include "server/service/impact/decision_impact.h"
 #include "server/service/impact/pod_judge.h"
+#include "server/service/impact/pod_list.h"
 #include "server/service/impact/revoked.h"
 #include "server/service/impact/tally.h"
 #include "server/service/nodes/node_view.h"
@@ -16,20 +17,6 @@ namespace assay::server {
 namespace {
 
 constexpr std::size_t kBatch = 100;
-
-std::string text_of(const storage::PodKey& key) { return key.cluster + "/" + key.uid; }
-
-// The name of a cluster may have slashes; a uid has none.
-Result<storage::PodKey> key_after(const std::string& text) {
-  if (text.empty()) {
-    return storage::PodKey{};
-  }
-  const std::size_t slash = text.rfind('/');
-  if (slash == std::string::npos || slash == 0) {
-    return fail(ErrorCode::kInvalidParameter, "not the `next` of an answer", "after");
-  }
-  return storage::PodKey{text.substr(0, slash), text.substr(slash + 1)};
-}
 
 // What takes the pods one by one. Returns false when it has enough. Of errors that are one pod's it
 // takes note itself.
@@ -41,7 +28,7 @@ using Undecided = std::function<void(ErrorCode)>;
 Result<std::optional<std::string>> rest_behind(storage::Snapshot& snapshot,
                                                const storage::PodKey& last) {
   ASSAY_ASSIGN(const auto rest, snapshot.pods(last, 1));
-  return rest.empty() ? std::nullopt : std::optional(text_of(last));
+  return rest.empty() ? std::nullopt : std::optional(pod_place(last));
 }
 
 // Gives `take` at most `most` pods behind `after`, until the time is over. Returns where to go on;
@@ -58,7 +45,7 @@ Result<std::optional<std::string>> each_pod(Services& services, storage::Snapsho
       Result<bool> more = take(row);
       if (!more && more.error().code == ErrorCode::kEvaluationDeadline) {
         if (examined > 0) {
-          return text_of(after);
+          return pod_place(after);
         }
         undecided(more.error().code);
         more = true;
@@ -269,7 +256,7 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
     return fail(ErrorCode::kInvalidParameter, "pods are judged as they stand now",
                 request.since ? "since" : "until");
   }
-  ASSAY_ASSIGN(const storage::PodKey after, key_after(request.after));
+  ASSAY_ASSIGN(const storage::PodKey after, pod_behind(request.after));
   ASSAY_TRY(require_time(services));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
@@ -312,7 +299,7 @@ Result<Json> pod_impact(Services& services, const ImpactRequest& request,
 Result<Json> affected_pods(Services& services, const AffectedQuery& query,
                            std::optional<Timestamp> deadline) {
   // Before the turn: a question that is malformed is refused as such, whatever goes on.
-  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
+  ASSAY_ASSIGN(const storage::PodKey after, pod_behind(query.after));
   const auto turn = services.impact_turn.try_take();
   if (!turn) {
     return fail(ErrorCode::kBusy, "another question about impact is being answered");
@@ -322,7 +309,7 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
 
 Result<Json> affected_pods_out_of_turn(Services& services, const AffectedQuery& query,
                                        std::optional<Timestamp> deadline) {
-  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
+  ASSAY_ASSIGN(const storage::PodKey after, pod_behind(query.after));
   return affected_behind(services, query, after, deadline);
 }
 
