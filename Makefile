@@ -31,12 +31,12 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
-demo: ## install what is missing, build the programs, show the whole path (MODEL=DIR: with your model)
+demo: ## install what is missing, build the programs, show the whole path (MODEL=DIR: with your model; KEEP=1: leave the service with its console)
 	@$(install) build
 	@mkdir -p build
 	@$(MAKE) -s build/release/.configured
 	@$(call cmake_build,release,programs)
-	@deploy/demo/run.sh $(if $(MODEL),"$(MODEL)")
+	@ASSAY_DEMO_KEEP=$(KEEP) deploy/demo/run.sh $(if $(MODEL),"$(MODEL)")
 
 .PHONY: build
 build: ## install what is missing, build programs and tests (build/release)

@@ -4,9 +4,10 @@
 # refuse, verify in memory, audit, prove.
 #   deploy/demo/run.sh [MODEL_DIR]
 # ASSAY_DEMO_CHAPTER=pipeline runs the chapter about a model's origin alone, =vendor that about a model
-# which model_signing signed. Pictures stay in build/demo, or in ASSAY_DEMO_OUT. ASSAY_DEMO_CHAPTER=first ends at the first decision, and needs
-# neither OpenCL nor a sandbox.
-# Uses the programs of build/release; works in a temporary directory; leaves nothing running.
+# which model_signing signed. Pictures stay in build/demo, or in ASSAY_DEMO_OUT.
+# ASSAY_DEMO_CHAPTER=first ends at the first decision, and needs neither OpenCL nor a sandbox.
+# ASSAY_DEMO_KEEP=1 leaves the service and its directory, and says how to look at the console.
+# Uses the programs of build/release; works in a temporary directory; leaves nothing running else.
 set -u -o pipefail
 umask 077
 
@@ -111,6 +112,7 @@ tell_pipeline() {
 
 finished() {
   end_step
+  [ -z "${ASSAY_DEMO_KEEP:-}" ] || keep_service
   printf '\n%severything came out as expected%s (%d s)\n' "$GREEN" "$PLAIN" $(($(date +%s) - START))
   exit 0
 }

@@ -70,7 +70,7 @@ write_config() {
   mkdir -p service
   cat >service/assayd.json <<JSON
 {
-  "api": {"address": "127.0.0.1", "port": 0},
+  "api": {"address": "127.0.0.1", "port": 0, "console": true},
   "admission": {"address": "127.0.0.1", "port": 0, "client_auth": "required"},
   "tls": {"certificate_file": "tls.crt", "private_key_file": "tls.key"},
   "store": {"kind": "sqlite", "path": "assay.db"},
@@ -150,6 +150,21 @@ stop() {
 }
 
 stop_service() { stop SERVICE_PID; }
+
+# keep_service: the service outlives the demo, with its directory; everything else ends.
+keep_service() {
+  stop_server
+  stop_worker
+  stop_edge_node
+  [ -n "$SERVICE_PID" ] || start_service
+  trap - EXIT
+  printf '\n%sthe service goes on%s\n' "$BOLD" "$PLAIN"
+  printf '   console  %s/console   (its certificate is its own: the browser will warn)\n' "$ASSAY_SERVER"
+  printf '   token    %s   (roles auditor and reader)\n' "$(cat tokens/security)"
+  printf '   log key  %s\n' "$(cat log.vkey)"
+  printf '   files    %s\n' "$WORK"
+  printf '   end it   kill %s; rm -r %s\n' "$SERVICE_PID" "$WORK"
+}
 
 # node_policy VERSION SECONDS: policy-node.json, for evidence that is at most so old.
 node_policy() {
