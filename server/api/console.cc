@@ -27,6 +27,7 @@ std::string_view type_of(std::string_view file) {
       Row{".css", "text/css; charset=utf-8"},
       Row{".js", "text/javascript; charset=utf-8"},
       Row{".json", kJson},
+      Row{".svg", "image/svg+xml"},
   };
   const auto* const found =
       std::ranges::find_if(kTypes, [file](const Row& row) { return file.ends_with(row.first); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console: a page for browsers, made of the files of server/console, which this library holds.
-// It asks the API as any other client does, so its files are open to all and hold no secret.
+// The page asks the API as any other client does, so its files are open to all and hold no secret.
 #pragma once
 
 #include <vector>

@@ -44,8 +44,13 @@ async function send(path, query, init, accept) {
   let response;
   try {
     response = await fetch(address(path, query), {
-      ...init, headers, cache: "no-store", credentials: "same-origin", redirect: "error",
-      referrerPolicy: "no-referrer", signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...init,
+      headers,
+      cache: "no-store",
+      credentials: "same-origin",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch {
     tell("offline");

@@ -11,8 +11,8 @@ export function asked(decision) {
     time: decision.evaluated_at,
     pod: [request.namespace ?? decision.namespace, name].filter(Boolean).join("/"),
     kind: request.kind ?? "",
-    user: request.user ?? (review ? "" : request.principal ?? ""),
-    cluster: request.cluster ?? (review ? request.principal ?? "" : ""),
+    user: request.user ?? (review ? "" : (request.principal ?? "")),
+    cluster: request.cluster ?? (review ? (request.principal ?? "") : ""),
     models: (decision.models ?? []).map((model) => model.name || model.artifact),
     artifacts: (decision.models ?? []).map((model) => model.artifact),
     point: decision.point,
@@ -37,7 +37,11 @@ export function tally(items, keysOf) {
 export function hours(decisions, now, many = 24) {
   const hour = 3600000;
   const last = Math.floor(now / hour);
-  const rows = [...Array(many).keys()].map((i) => ({ start: new Date((last - many + 1 + i) * hour), allow: 0, deny: 0 }));
+  const rows = [...Array(many).keys()].map((i) => ({
+    start: new Date((last - many + 1 + i) * hour),
+    allow: 0,
+    deny: 0,
+  }));
   for (const decision of decisions) {
     const row = rows[Math.floor(new Date(decision.evaluated_at).getTime() / hour) - last + many - 1];
     if (row) row[decision.verdict] += 1;

@@ -22,9 +22,10 @@ export function fromHex(text) {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-// Takes the standard and the URL-safe alphabet, as DSSE does, and only the canonical form.
-export function fromBase64(text) {
-  if (typeof text !== "string") throw new Error("not base64");
+// Takes the canonical form alone. With `urlSafe` its letters may be those of either alphabet, as DSSE has it.
+export function fromBase64(text, urlSafe = false) {
+  const other = typeof text === "string" && /[-_]/.test(text);
+  if (typeof text !== "string" || (other && (!urlSafe || /[+/]/.test(text)))) throw new Error("not base64");
   const standard = text.replaceAll("-", "+").replaceAll("_", "/");
   let binary;
   try {

@@ -9,5 +9,4 @@ export function cell(value) {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-export const csv = (titles, rows) =>
-  [titles, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+export const csv = (titles, rows) => [titles, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

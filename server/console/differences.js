@@ -6,9 +6,12 @@ const isObject = (value) => typeof value === "object" && value !== null;
 // Members of a list that have an `id` or a `name` are compared by it, so that a new one in front is
 // one difference.
 const keyed = (list) => list.every((item) => isObject(item) && typeof (item.id ?? item.name) === "string");
-const table = (value) => (Array.isArray(value) && keyed(value)
-  ? Object.fromEntries(value.map((item) => [`[${item.id ?? item.name}]`, item]))
-  : Object.fromEntries(Object.entries(value).map(([key, item]) => [Array.isArray(value) ? `[${key}]` : `.${key}`, item])));
+const table = (value) =>
+  Array.isArray(value) && keyed(value)
+    ? Object.fromEntries(value.map((item) => [`[${item.id ?? item.name}]`, item]))
+    : Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [Array.isArray(value) ? `[${key}]` : `.${key}`, item]),
+      );
 
 export function differences(before, after, path = "") {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
@@ -16,6 +19,7 @@ export function differences(before, after, path = "") {
     return [{ path: path.replace(/^\./, "") || "document", before, after }];
   }
   const [old, fresh] = [table(before), table(after)];
-  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
-    .flatMap((key) => differences(old[key], fresh[key], path + key));
+  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])].flatMap((key) =>
+    differences(old[key], fresh[key], path + key),
+  );
 }

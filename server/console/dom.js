@@ -4,10 +4,41 @@
 import { count, shortId, time, visible } from "./format.js";
 import { write } from "./fragment.js";
 
-const ATTRIBUTES = new Set(["class", "id", "for", "type", "name", "title", "scope", "role", "tabindex", "value",
-  "placeholder", "rows", "autocomplete", "spellcheck", "datetime", "download", "disabled", "list", "multiple",
-  "selected", "checked", "hidden", "open", "colspan", "lang", "maxlength", "accept", "x", "y", "width", "height",
-  "viewBox"]);
+const ATTRIBUTES = new Set([
+  "class",
+  "id",
+  "for",
+  "type",
+  "name",
+  "title",
+  "scope",
+  "role",
+  "tabindex",
+  "value",
+  "placeholder",
+  "rows",
+  "autocomplete",
+  "spellcheck",
+  "datetime",
+  "download",
+  "disabled",
+  "list",
+  "multiple",
+  "selected",
+  "checked",
+  "hidden",
+  "open",
+  "colspan",
+  "lang",
+  "maxlength",
+  "accept",
+  "x",
+  "y",
+  "width",
+  "height",
+  "viewBox",
+  "preserveAspectRatio",
+]);
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -21,8 +52,12 @@ function fill(element, properties, children) {
       throw new Error(`no attribute of ours: ${name}`);
     }
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : visible(child))));
+  element.append(
+    ...children
+      .flat(Infinity)
+      .filter((child) => child !== null && child !== undefined && child !== false)
+      .map((child) => (child instanceof Node ? child : visible(child))),
+  );
   return element;
 }
 
@@ -38,41 +73,83 @@ export function link(screen, state, ...children) {
 }
 
 export const id = (value) => (value ? h("code", { title: visible(value) }, shortId(value)) : "");
-export const when = (value) => (value ? h("time", { datetime: visible(value), title: visible(value) }, time(value)) : "");
+export const when = (value) =>
+  value ? h("time", { datetime: visible(value), title: visible(value) }, time(value)) : "";
 export const button = (text, click, kind = "") => h("button", { type: "button", class: kind, on: { click } }, text);
-export const json = (value) => h("pre", { tabindex: "0" }, visible(JSON.stringify(value, null, 2), 20000).replaceAll("\\u000a", "\n"));
+// JSON as a block that the keyboard can scroll. Only line breaks of its own layout stay such.
+export function json(value) {
+  const lines = JSON.stringify(value, null, 2)
+    .split("\n")
+    .slice(0, 2000)
+    .map((line) => visible(line));
+  return h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, document.createTextNode(lines.join("\n")));
+}
 export const badge = (text, kind) => h("span", { class: `badge ${kind}` }, text);
 
 // A table with a caption, in a box that the keyboard can scroll. A column is {title, cell, csv?}.
 export function table(caption, columns, rows, empty = "Nothing here.") {
   if (rows.length === 0) return h("p", { class: "empty" }, `${caption}: `, empty);
-  const head = h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column.title)));
-  const body = rows.map((row) => h("tr", {}, columns.map((column) => h("td", {}, column.cell(row)))));
-  return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
-    h("table", {}, h("caption", {}, `${caption} (${count(rows.length)})`), h("thead", {}, head), h("tbody", {}, body)));
+  const head = h(
+    "tr",
+    {},
+    columns.map((column) => h("th", { scope: "col" }, column.title)),
+  );
+  const body = rows.map((row) =>
+    h(
+      "tr",
+      {},
+      columns.map((column) => h("td", {}, column.cell(row))),
+    ),
+  );
+  return h(
+    "div",
+    { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+    h("table", {}, h("caption", {}, `${caption} (${count(rows.length)})`), h("thead", {}, head), h("tbody", {}, body)),
+  );
 }
 
 // A field with its label.
 export function field(label, name, value, options = {}) {
-  const input = h(options.rows ? "textarea" : "input",
-    { id: `field-${name}`, name, type: options.rows ? undefined : "text", autocomplete: "off", spellcheck: "false",
-      ...options });
+  const input = h(options.rows ? "textarea" : "input", {
+    id: `field-${name}`,
+    name,
+    type: options.rows ? undefined : "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    ...options,
+  });
   input.value = value ?? "";
   return h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), input);
 }
 
 export function choice(label, name, value, options) {
-  const select = h("select", { id: `field-${name}`, name },
-    options.map(([key, text]) => h("option", { value: key, selected: key === (value ?? "") }, text)));
+  const select = h(
+    "select",
+    { id: `field-${name}`, name },
+    options.map(([key, text]) => h("option", { value: key, selected: key === (value ?? "") }, text)),
+  );
   return h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), select);
 }
 
 // The values of a form that are not empty.
 export const values = (form) =>
-  Object.fromEntries([...new FormData(form)].map(([key, value]) => [key, String(value).trim()]).filter(([, value]) => value));
+  Object.fromEntries(
+    [...new FormData(form)].map(([key, value]) => [key, String(value).trim()]).filter(([, value]) => value),
+  );
 
 export const form = (submit, ...children) =>
-  h("form", { on: { submit: (event) => { event.preventDefault(); submit(values(event.target)); } } }, ...children);
+  h(
+    "form",
+    {
+      on: {
+        submit: (event) => {
+          event.preventDefault();
+          submit(values(event.target));
+        },
+      },
+    },
+    ...children,
+  );
 
 // Saves a text as a file of the user's.
 export function save(name, text, type) {
@@ -84,15 +161,23 @@ export function save(name, text, type) {
 }
 
 // Says something to people who do not look at the place where it happens.
-export const say = (text) => { document.getElementById("said").textContent = visible(text); };
+export const say = (text) => {
+  document.getElementById("said").textContent = visible(text);
+};
 
 const ADVICE = {
   forbidden: "Your roles do not allow this part.",
   unauthenticated: "The service does not accept this credential.",
   offline: "The service does not answer. The page tries again.",
 };
-export const failure = (error) => h("p", { class: "failure", role: "alert" },
-  ADVICE[error.code] ?? "This part cannot be shown.", " ", h("span", { class: "detail" }, error.message));
+export const failure = (error) =>
+  h(
+    "p",
+    { class: "failure", role: "alert" },
+    ADVICE[error.code] ?? "This part cannot be shown.",
+    " ",
+    h("span", { class: "detail" }, error.message),
+  );
 
 // A part of a screen that is filled when its data is there, and says itself when they are not. Returns
 // {element, load}: load() fills it again, unless somebody works in it with the keyboard.

@@ -12,24 +12,27 @@ export const pae = (type, payload) => {
   return concat(utf8(`DSSEv1 ${name.length} `), name, utf8(` ${payload.length} `), payload);
 };
 
-// Returns payloadType, payload (bytes), document (the payload as JSON) and signatures (bytes).
+// Returns payloadType, payload (bytes), document (the payload as JSON) and signatures (bytes). JSON.parse
+// takes a member that is there twice, which the service refuses.
 export function parseEnvelope(text) {
   const json = JSON.parse(text);
   const list = json?.signatures;
-  if (typeof json?.payloadType !== "string" || !Array.isArray(list) || list.length === 0 ||
-      list.length > MAX_SIGNATURES) {
+  const isType = typeof json?.payloadType === "string" && json.payloadType !== "";
+  if (!isType || !Array.isArray(list) || list.length === 0 || list.length > MAX_SIGNATURES) {
     throw new Error("not a DSSE envelope");
   }
-  const payload = fromBase64(json.payload);
-  return {
-    payloadType: json.payloadType,
-    payload,
-    document: JSON.parse(toText(payload)),
-    signatures: list.map((one) => fromBase64(one.sig)),
-  };
+  const payload = fromBase64(json.payload, true);
+  const signatures = list.map((one) => {
+    if (one?.sig === "" || !["string", "undefined"].includes(typeof (one?.keyid ?? undefined))) {
+      throw new Error("a signature of the envelope is malformed");
+    }
+    return fromBase64(one?.sig, true);
+  });
+  const { payloadType } = json;
+  return { payloadType, payload, signatures, get document() { return JSON.parse(toText(payload)); } };
 }
 
-// ECDSA signatures are DER in envelopes, and r and s side by side in WebCrypto. Returns null for
+// ECDSA signatures are DER in our envelopes, r and s side by side in those of some others and in WebCrypto. Returns null for
 // anything but one short-form DER sequence of two positive numbers that fit.
 export function rawSignature(der, bytes) {
   let at = 0;
@@ -58,7 +61,7 @@ async function verifies(key, signature, message) {
     return crypto.subtle.verify("Ed25519", made, signature, message);
   }
   const [namedCurve, hash, bytes] = CURVES[key.algorithm];
-  const raw = rawSignature(signature, bytes);
+  const raw = rawSignature(signature, bytes) ?? (signature.length === 2 * bytes ? signature : null);
   if (!raw) return false;
   const made = await crypto.subtle.importKey("spki", spki, { name: "ECDSA", namedCurve }, false, ["verify"]);
   return crypto.subtle.verify({ name: "ECDSA", hash }, made, raw, message);

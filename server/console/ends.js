@@ -6,7 +6,9 @@ const TLS = /^tls_certificate_expiry_timestamp_seconds(?:\{[^}]*\})? ([0-9.e+]+)
 // Each source may be missing: not everybody may read every one.
 export function endings({ trust, nodes = [], collateral = [], metrics = "" }) {
   const rows = [];
-  const add = (what, name, at) => { if (at) rows.push({ what, name, at }); };
+  const add = (what, name, at) => {
+    if (at) rows.push({ what, name, at });
+  };
   for (const key of trust?.keys ?? []) {
     if (!key.revoked) add(`key (${key.purpose})`, key.identity, key.not_after);
   }

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // How values look: pure functions from values to text.
 
-// Characters that hide or reorder text: controls, and those of direction, of no width and of tags.
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff9-\uffff]|\ud83c[\udffb-\udfff]|\udb40[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+// Characters that hide or reorder text: controls, those of direction, of no width, of tags, and halves
+// of a surrogate pair.
+const INVISIBLE = new RegExp(
+  [
+    "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202f]",
+    "[\\u205f-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\uffff]",
+    "\\udb40[\\udc00-\\udfff]",
+    "[\\ud800-\\udbff](?![\\udc00-\\udfff])",
+    "(?<![\\ud800-\\udbff])[\\udc00-\\udfff]",
+  ].join("|"),
+  "g",
+);
 const LONGEST = 2000;
 
-const escaped = (found) => [...Array(found.length).keys()]
-  .map((i) => "\\u" + found.charCodeAt(i).toString(16).padStart(4, "0")).join("");
+const escaped = (found) =>
+  [...Array(found.length).keys()].map((i) => "\\u" + found.charCodeAt(i).toString(16).padStart(4, "0")).join("");
 
 // A text of somebody else: what cannot be seen becomes visible, and its length has a limit.
 export function visible(value, longest = LONGEST) {
@@ -15,7 +25,7 @@ export function visible(value, longest = LONGEST) {
   return cut.replace(INVISIBLE, escaped);
 }
 
-// "sha256:0123456789ab…": enough to tell ids apart; the whole one is in the title and in the CSV.
+// "sha256:0123456789ab...": enough to tell ids apart; the whole one is in the title and in the CSV.
 export function shortId(id) {
   const text = visible(id);
   const found = /^(.*?)([0-9a-f]{12})[0-9a-f]{20,}$/.exec(text);
@@ -30,7 +40,12 @@ export function time(text, local = true) {
   return shifted.toISOString().slice(0, 19).replace("T", " ");
 }
 
-const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+const UNITS = [
+  ["d", 86400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
 // "in 3 d", "5 min ago".
 export function relative(text, now) {
   const seconds = Math.round((new Date(text).getTime() - now) / 1000);

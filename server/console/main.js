@@ -13,8 +13,14 @@ import * as report from "./screen_report.js";
 import * as running from "./screen_running.js";
 
 const screens = { now, refused, report, running, model, change, decision, proof };
-const MENU = [["now", "Now"], ["refused", "Refused"], ["running", "Running"], ["model", "Model"], ["change", "Change"],
-  ["proof", "Proof"]];
+const MENU = [
+  ["now", "Now"],
+  ["refused", "Refused"],
+  ["running", "Running"],
+  ["model", "Model"],
+  ["change", "Change"],
+  ["proof", "Proof"],
+];
 const main = document.getElementById("main");
 let timers = [];
 let shown = 0;
@@ -22,9 +28,11 @@ let shown = 0;
 // Asks again while the page is looked at. Ordinary polling: a call takes milliseconds of a thread of
 // the pool, where a stream would hold one place of a connection for each open page.
 function every(seconds, load) {
-  timers.push(setInterval(() => {
-    if (document.visibilityState === "visible" && !main.querySelector("#sign-in")) load();
-  }, seconds * 1000));
+  timers.push(
+    setInterval(() => {
+      if (document.visibilityState === "visible" && !main.querySelector("#sign-in")) load();
+    }, seconds * 1000),
+  );
 }
 
 async function show() {
@@ -48,15 +56,20 @@ async function show() {
 }
 
 function menu(screen) {
-  document.getElementById("screens").replaceChildren(...MENU.map(([name, text]) => {
-    const item = link(name, {}, text);
-    if (name === screen) item.setAttribute("aria-current", "page");
-    return h("li", {}, item);
-  }));
+  document.getElementById("screens").replaceChildren(
+    ...MENU.map(([name, text]) => {
+      const item = link(name, {}, text);
+      if (name === screen) item.setAttribute("aria-current", "page");
+      return h("li", {}, item);
+    }),
+  );
 }
 
 function session(name) {
-  const leave = button("Sign out", () => { useToken(""); signIn("Signed out."); });
+  const leave = button("Sign out", () => {
+    useToken("");
+    signIn("Signed out.");
+  });
   document.getElementById("session").replaceChildren(h("span", { class: "faint" }, name, " "), hasToken() ? leave : "");
 }
 
@@ -83,11 +96,18 @@ function signIn(why) {
       problem.replaceChildren(failure(error));
     }
   };
-  const fields = h("form", { id: "sign-in", on: { submit } },
+  const fields = h(
+    "form",
+    { id: "sign-in", on: { submit } },
     h("div", { class: "field" }, h("label", { for: "field-token" }, "Token"), input),
-    h("button", { type: "submit", class: "main" }, "Sign in"));
-  const lead = h("p", { class: "lead" }, "The token stays in the memory of this page and goes when you close or reload " +
-    "it. With a client certificate in your browser leave it empty. The roles reader and auditor see every screen.");
+    h("button", { type: "submit", class: "main" }, "Sign in"),
+  );
+  const lead = h(
+    "p",
+    { class: "lead" },
+    "The token stays in the memory of this page and goes when you close or reload " +
+      "it. With a client certificate in your browser leave it empty. The roles reader and auditor see every screen.",
+  );
   main.replaceChildren(h("h1", { tabindex: "-1" }, "Sign in"), h("p", { class: "lead" }, why), lead, fields, problem);
   document.title = "Sign in - Assay console";
   input.focus();
@@ -100,10 +120,19 @@ events.addEventListener("refused", () => {
   }
 });
 const offline = document.getElementById("offline");
-events.addEventListener("offline", () => { offline.hidden = false; });
-events.addEventListener("online", () => { offline.hidden = true; });
-document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-window.addEventListener("hashchange", () => { if (!main.querySelector("#sign-in")) show(); });
+events.addEventListener("offline", () => {
+  offline.hidden = false;
+});
+events.addEventListener("online", () => {
+  offline.hidden = true;
+});
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("hashchange", () => {
+  if (!main.querySelector("#sign-in")) show();
+});
 
 menu(parse(location.hash).screen);
 enter().catch((error) => signIn(error.status === 401 ? "This service wants to know who you are." : error.message));

@@ -17,7 +17,10 @@ function check(holds, what) {
 
 function checkHashes(list) {
   check(Array.isArray(list) && list.length <= 128, "the proof is too long");
-  check(list.every((hash) => hash.length === 32), "a hash of the proof has not 32 bytes");
+  check(
+    list.every((hash) => hash.length === 32),
+    "a hash of the proof has not 32 bytes",
+  );
 }
 
 // Throws ProofError unless `leaf` is at `index` of the tree with this size and root.

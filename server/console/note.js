@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: C2SP signed-note and tlog-checkpoint, with the one Ed25519 key that the user gives.
-import { concat, equal, fromBase64, sha256, toHex, utf8 } from "./bytes.js";
+import { equal, fromBase64, sha256, toHex, utf8 } from "./bytes.js";
 
 const ED25519 = 1;
 const MAX_NOTE = 8192;
+const MAX_SIGNATURES = 16;
 
 // Reads a verifier key, name+hash+base64, and checks that its hash fits.
 export async function parseVerifierKey(text) {
@@ -18,33 +19,40 @@ export async function parseVerifierKey(text) {
 
 // Reads a note without verifying it.
 export function parseNote(note) {
-  if (note.length > MAX_NOTE) throw new Error("the checkpoint is too long");
   const end = note.indexOf("\n\n");
   const lines = end < 0 ? [] : note.slice(0, end).split("\n");
-  if (lines.length !== 3 || !/^(0|[1-9][0-9]{0,15})$/.test(lines[1])) {
-    throw new Error("a checkpoint has an origin, a size and a root");
+  const below = note.slice(end + 2);
+  const isText = note.length <= MAX_NOTE && !/[\u0000-\u0009\u000b-\u001f\u007f]/.test(note) && below.endsWith("\n");
+  if (!isText || lines.length !== 3 || lines[0] === "" || !/^(0|[1-9][0-9]{0,15})$/.test(lines[1])) {
+    throw new Error("a checkpoint has an origin, a size, a root and signatures");
   }
   const root = fromBase64(lines[2]);
   const size = Number(lines[1]);
   if (root.length !== 32 || !Number.isSafeInteger(size)) throw new Error("the size or the root is malformed");
-  const signatures = note.slice(end + 2).split("\n").filter(Boolean).map((line) => {
-    const [, name, encoded] = /^\u2014 (\S+) (\S+)$/.exec(line) ?? [];
-    if (!encoded) throw new Error("a signature line is malformed");
-    return { name, bytes: fromBase64(encoded) };
+  const signatures = below.slice(0, -1).split("\n").map((line) => {
+    const [, name, encoded] = /^\u2014 ([^\s+]+) ([^\s]+)$/.exec(line) ?? [];
+    const bytes = fromBase64(encoded);
+    if (bytes.length <= 4) throw new Error("a signature line is malformed");
+    return { name, bytes };
   });
+  if (signatures.length > MAX_SIGNATURES) throw new Error("the checkpoint has too many signatures");
   return { origin: lines[0], size, root, signed: utf8(note.slice(0, end + 1)), signatures };
 }
 
-// Returns origin, size and root of a checkpoint that `verifier` signed; throws otherwise.
+// Returns origin, size and root of a checkpoint that `verifier` signed; throws otherwise. Each signature
+// under its name and hash must verify, as for the command line.
 export async function verifyCheckpoint(note, verifier) {
   const read = parseNote(note);
   if (read.origin !== verifier.name) throw new Error("the checkpoint is of another log than the key");
-  const mine = read.signatures.find(({ name, bytes }) =>
-    name === verifier.name && bytes.length === 68 && equal(bytes.slice(0, 4), verifier.hash));
-  if (!mine) throw new Error("the checkpoint has no signature by this key");
-  const key = await crypto.subtle.importKey("raw", concat(verifier.key), "Ed25519", false, ["verify"]);
-  if (!(await crypto.subtle.verify("Ed25519", key, mine.bytes.slice(4), read.signed))) {
-    throw new Error("the signature of the checkpoint does not verify");
+  const isMine = ({ name, bytes }) => name === verifier.name && equal(bytes.slice(0, 4), verifier.hash);
+  const mine = read.signatures.filter(isMine);
+  if (mine.length === 0) throw new Error("the checkpoint has no signature by this key");
+  const key = await crypto.subtle.importKey("raw", verifier.key, "Ed25519", false, ["verify"]);
+  for (const { bytes } of mine) {
+    if (!(await crypto.subtle.verify("Ed25519", key, bytes.slice(4), read.signed))) {
+      throw new Error("the signature of the checkpoint does not verify");
+    }
   }
+  if (read.size === 0 && !equal(read.root, await sha256())) throw new Error("the root of the empty log is another one");
   return { origin: read.origin, size: read.size, root: read.root };
 }

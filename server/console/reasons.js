@@ -6,7 +6,10 @@ import { h } from "./dom.js";
 let table = null;
 
 export async function reasons() {
-  table ??= get("console/reasons.json").catch((error) => { table = null; throw error; });
+  table ??= get("console/reasons.json").catch((error) => {
+    table = null;
+    throw error;
+  });
   return table;
 }
 

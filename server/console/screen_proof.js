@@ -24,37 +24,95 @@ async function indexOf(decision) {
 
 function exported(decision, found) {
   const text = (bytes) => (bytes ? new TextDecoder().decode(bytes) : undefined);
-  return JSON.stringify({ what: "what the console of Assay checked; assay verify is the check that does not trust the server",
-    decision, envelope: text(found.bytes), record: text(found.record), inclusion: found.inclusion, checkpoint: found.note }, null, 2);
+  return JSON.stringify(
+    {
+      what: "what the console of Assay checked; assay verify is the check that does not trust the server",
+      decision,
+      envelope: text(found.bytes),
+      record: text(found.record),
+      inclusion: found.inclusion,
+      checkpoint: found.note,
+    },
+    null,
+    2,
+  );
 }
 
 async function prove(state, decision, place) {
   const found = {};
   const list = h("ol", { class: "steps" });
-  const show = (name, result, text) => list.append(h("li", {}, badge(WORDS[result], result === "skipped" ? "plain" : result), " ",
-    h("strong", {}, name), ": ", text));
+  const show = (name, result, text) =>
+    list.append(
+      h(
+        "li",
+        {},
+        badge(WORDS[result], result === "skipped" ? "plain" : result),
+        " ",
+        h("strong", {}, name),
+        ": ",
+        text,
+      ),
+    );
   place.replaceChildren(list);
   const index = decision ? await indexOf(decision) : Number(state.index);
   const keys = decision ? await publishedKeys(await get("/.well-known/jwks.json")) : [];
-  const steps = [...logSteps(found, { verifierKey: brought.key, index }), ...(decision ? decisionSteps(found, decision, keys) : []),
-    ...(brought.older ? consistencySteps(found, brought.older) : [])];
+  const steps = [
+    ...logSteps(found, { verifierKey: brought.key, index }),
+    ...(decision ? decisionSteps(found, decision, keys) : []),
+    ...(brought.older ? consistencySteps(found, brought.older) : []),
+  ];
   const holds = await runSteps(steps, show);
-  place.append(h("p", { role: "status" }, badge(holds ? "every step holds" : "not proven", holds ? "good" : "bad"),
-    holds && !brought.older ? " Without an older checkpoint of yours, nothing says that the log was never rewritten before." : ""));
+  place.append(
+    h(
+      "p",
+      { role: "status" },
+      badge(holds ? "every step holds" : "not proven", holds ? "good" : "bad"),
+      holds && !brought.older
+        ? " Without an older checkpoint of yours, nothing says that the log was never rewritten before."
+        : "",
+    ),
+  );
   if (found.event && !decision) place.append(h("h2", {}, "The record"), json(found.event));
   if (found.note) {
-    place.append(h("div", { class: "row" }, button("Save what was checked", () => save(`proof-${index}.json`, exported(decision, found), "application/json")),
-      button("Save the checkpoint", () => save(`checkpoint-${found.checkpoint?.size ?? "unverified"}.txt`, found.note, "text/plain"))));
+    place.append(
+      h(
+        "div",
+        { class: "row" },
+        button("Save what was checked", () =>
+          save(`proof-${index}.json`, exported(decision, found), "application/json"),
+        ),
+        button("Save the checkpoint", () =>
+          save(`checkpoint-${found.checkpoint?.size ?? "unverified"}.txt`, found.note, "text/plain"),
+        ),
+      ),
+    );
   }
 }
 
 export async function show(body, state) {
-  body.append(h("p", { class: "lead" }, "The code of this page comes from the server that it checks. It finds damage and mistakes, " +
-    "and shows an honest server's work. Against a hostile server use the command line with a log key that you were given elsewhere: ",
-  h("code", {}, "assay decision show"), ", ", h("code", {}, "assay log verify"), "."));
-  body.append(form((entered) => { location.hash = write("proof", entered); },
-    field("Decision id", "decision", state.decision), field("or number of a record", "index", state.index),
-    h("button", { type: "submit", class: "main" }, "Choose")));
+  body.append(
+    h(
+      "p",
+      { class: "lead" },
+      "The code of this page comes from the server that it checks. It finds damage and mistakes, " +
+        "and shows an honest server's work. Against a hostile server use the command line with a log key that " +
+        "you were given elsewhere: ",
+      h("code", {}, "assay decision show"),
+      ", ",
+      h("code", {}, "assay log verify"),
+      ".",
+    ),
+  );
+  body.append(
+    form(
+      (entered) => {
+        location.hash = write("proof", entered);
+      },
+      field("Decision id", "decision", state.decision),
+      field("or number of a record", "index", state.index),
+      h("button", { type: "submit", class: "main" }, "Choose"),
+    ),
+  );
   if (!state.decision && !/^\d{1,15}$/.test(state.index ?? "")) return;
   const place = h("div", {});
   const key = field("Log key that you were given (name+hash+base64)", "key", brought.key, { rows: 2 });
@@ -62,11 +120,24 @@ export async function show(body, state) {
   const decision = state.decision ? await get(`/v1/decisions/${encodeURIComponent(state.decision)}`) : null;
   if (decision) {
     const known = await reasons();
-    body.append(...[verdictOf(decision, known), whoAsked(decision)].flat(Infinity).filter(Boolean),
-      h("details", {}, h("summary", {}, "Wanted, found, who"), ...conditions(decision, known).flat(Infinity)));
+    body.append(
+      ...[verdictOf(decision, known), whoAsked(decision)].flat(Infinity).filter(Boolean),
+      h("details", {}, h("summary", {}, "Wanted, found, who"), ...conditions(decision, known).flat(Infinity)),
+    );
   }
-  body.append(h("h2", {}, "Check it"), form(async (entered) => {
-    Object.assign(brought, { key: entered.key ?? "", older: older.querySelector("textarea").value });
-    await prove(state, decision, place).catch((error) => place.append(h("p", { class: "failure", role: "alert" }, error.message)));
-  }, key, older, h("button", { type: "submit", class: "main" }, "Check")), place);
+  body.append(
+    h("h2", {}, "Check it"),
+    form(
+      async (entered) => {
+        Object.assign(brought, { key: entered.key ?? "", older: older.querySelector("textarea").value });
+        await prove(state, decision, place).catch((error) =>
+          place.append(h("p", { class: "failure", role: "alert" }, error.message)),
+        );
+      },
+      key,
+      older,
+      h("button", { type: "submit", class: "main" }, "Check"),
+    ),
+    place,
+  );
 }

@@ -11,7 +11,7 @@ import { reasons, sentence } from "./reasons.js";
 
 export const title = "Refused requests";
 const PAGE = 100;
-const MOST_ROWS = 10000;  // of one CSV file
+const MOST_ROWS = 10000; // of one CSV file
 
 function query(state) {
   const times = {};
@@ -20,34 +20,57 @@ function query(state) {
     times[key] = moment(state[key], Date.now());
     if (!times[key]) throw new Error(`"${state[key]}" is no time: 1d, 2h, 30m, 2026-11-29 or 2026-11-29T12:00:00Z`);
   }
-  return { namespace: state.namespace, reason: state.reason, subject: state.subject, ...times,
-    verdict: state.verdict === "any" ? "" : state.verdict ?? "deny", request: true };
+  return {
+    namespace: state.namespace,
+    reason: state.reason,
+    subject: state.subject,
+    ...times,
+    verdict: state.verdict === "any" ? "" : (state.verdict ?? "deny"),
+    request: true,
+  };
 }
 
 const matches = (state) => (row) => !state.text || haystack(row).includes(state.text.toLowerCase());
 
 function filters(state, known) {
-  const codes = Object.keys(known).sort().map((code) => [code, `${code}: ${known[code].title}`]);
-  return form((entered) => { location.hash = write("refused", entered); },
+  const codes = Object.keys(known)
+    .sort()
+    .map((code) => [code, `${code}: ${known[code].title}`]);
+  return form(
+    (entered) => {
+      location.hash = write("refused", entered);
+    },
     field("Namespace", "namespace", state.namespace),
     choice("Reason", "reason", state.reason, [["", "every reason"], ...codes]),
     field("Model (artifact id)", "subject", state.subject),
     field("Since (1d, 2h, a date)", "since", state.since),
     field("Until", "until", state.until),
-    choice("Verdict", "verdict", state.verdict, [["", "refused"], ["allow", "allowed"], ["any", "both"]]),
+    choice("Verdict", "verdict", state.verdict, [
+      ["", "refused"],
+      ["allow", "allowed"],
+      ["any", "both"],
+    ]),
     field("Pod, user, cluster or model contains", "text", state.text),
-    h("button", { type: "submit", class: "main" }, "Filter"));
+    h("button", { type: "submit", class: "main" }, "Filter"),
+  );
 }
 
 const columns = (known) => [
   { title: "Time", cell: (row) => when(row.time), csv: (row) => row.time },
-  { title: "Pod", cell: (row) => row.pod, csv: (row) => row.pod },
+  { title: "Namespace and pod", cell: (row) => row.pod, csv: (row) => row.pod },
   { title: "User", cell: (row) => row.user, csv: (row) => row.user },
   { title: "Cluster", cell: (row) => row.cluster, csv: (row) => row.cluster },
-  { title: "Model", csv: (row) => row.artifacts.join(" "),
-    cell: (row) => row.models.map((name, i) => [i ? ", " : "", link("model", { artifact: row.artifacts[i] }, id(name))]) },
-  { title: "Reason", csv: (row) => row.reasons.join(" "),
-    cell: (row) => (row.verdict === "allow" ? badge("allowed", "good") : sentence(known, row.reasons)) },
+  {
+    title: "Model",
+    csv: (row) => row.artifacts.join(" "),
+    cell: (row) =>
+      row.models.map((name, i) => [i ? ", " : "", link("model", { artifact: row.artifacts[i] }, id(name))]),
+  },
+  {
+    title: "Reason",
+    csv: (row) => row.reasons.join(" "),
+    cell: (row) => (row.verdict === "allow" ? badge("allowed", "good") : sentence(known, row.reasons)),
+  },
   { title: "Decision", cell: (row) => link("decision", { id: row.id }, "why"), csv: (row) => row.id },
 ];
 
@@ -58,9 +81,23 @@ async function saveAll(state, known, place) {
     const { items, more } = await all("/v1/decisions", query(state), MOST_ROWS, (number) => say(`${number} rows`));
     const rows = rowsOf(items).filter(matches(state));
     const kinds = columns(known);
-    save("refused.csv", csv(kinds.map((one) => one.title), rows.map((row) => kinds.map((one) => one.csv(row)))), "text/csv");
-    say(`Saved ${rows.length} rows.` + (more ? ` Older ones are left out: one file has at most ${count(MOST_ROWS)}.` : ""));
-    place.replaceChildren(more ? `The file ends after ${count(MOST_ROWS)} rows; filter by time for the rest.` : `Saved ${count(rows.length)} rows.`);
+    save(
+      "refused.csv",
+      csv(
+        kinds.map((one) => one.title),
+        rows.map((row) => kinds.map((one) => one.csv(row))),
+      ),
+      "text/csv",
+    );
+    say(
+      `Saved ${rows.length} rows.` +
+        (more ? ` Older ones are left out: one file has at most ${count(MOST_ROWS)}.` : ""),
+    );
+    place.replaceChildren(
+      more
+        ? `The file ends after ${count(MOST_ROWS)} rows; filter by time for the rest.`
+        : `Saved ${count(rows.length)} rows.`,
+    );
   } catch (error) {
     place.replaceChildren(failure(error));
   }
@@ -73,8 +110,19 @@ export async function show(body, state, { every, current }) {
   const news = h("p", { role: "status" });
   const cursors = [""];
   let newest = null;
-  body.append(h("p", { class: "lead" }, "What was asked for and turned down. A pod here may have been changed and admitted since; ",
-    link("running", {}, "Running"), " shows the pods that are there now."), filters(state, known), news, content, note);
+  body.append(
+    h(
+      "p",
+      { class: "lead" },
+      "What was asked for and turned down. A pod here may have been changed and admitted since; ",
+      link("running", {}, "Running"),
+      " shows the pods that are there now.",
+    ),
+    filters(state, known),
+    news,
+    content,
+    note,
+  );
 
   const load = async () => {
     let page;
@@ -89,17 +137,39 @@ export async function show(body, state, { every, current }) {
     if (cursors.length === 1) newest = page.items[0]?.log_index ?? -1;
     const rows = rowsOf(page.items).filter(matches(state));
     const total = page.total ?? page.total_at_least;
-    const turn = (change) => async () => { change(); await load(); content.querySelector(".scroll")?.focus(); };
-    const next = button("Older", turn(() => cursors.push(page.next_cursor)));
-    const back = button("Newer", turn(() => cursors.pop()));
+    const turn = (change) => async () => {
+      change();
+      await load();
+      content.querySelector(".scroll")?.focus();
+    };
+    const next = button(
+      "Older",
+      turn(() => cursors.push(page.next_cursor)),
+    );
+    const back = button(
+      "Newer",
+      turn(() => cursors.pop()),
+    );
     next.disabled = !page.next_cursor;
     back.disabled = cursors.length === 1;
-    const where = `Page ${cursors.length}` + (total !== undefined ? `, ${count(total)}${page.total === undefined ? " or more" : ""} in all` : "") +
-      (rows.length < page.items.length ? `; ${count(page.items.length - rows.length)} of this page hidden by "contains"` : "");
-    content.replaceChildren(table("Refused requests", columns(known), rows, "no request matches on this page."),
-      h("div", { class: "row" }, back, next, h("span", { class: "faint" }, where),
+    const where =
+      `Page ${cursors.length}` +
+      (total !== undefined ? `, ${count(total)}${page.total === undefined ? " or more" : ""} in all` : "") +
+      (rows.length < page.items.length
+        ? `; ${count(page.items.length - rows.length)} of this page hidden by "contains"`
+        : "");
+    content.replaceChildren(
+      table("Refused requests", columns(known), rows, "no request matches on this page."),
+      h(
+        "div",
+        { class: "row" },
+        back,
+        next,
+        h("span", { class: "faint" }, where),
         button("Save as CSV", () => saveAll(state, known, note)),
-        link("report", { since: state.since ?? "30d", until: state.until }, "One-page report")));
+        link("report", { since: state.since ?? "30d", until: state.until }, "One-page report"),
+      ),
+    );
     news.replaceChildren();
   };
   // A table that moves while somebody reads it helps nobody: newer rows wait for a press.

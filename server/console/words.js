@@ -8,8 +8,13 @@ const rest = (value, told) => {
 };
 
 const OPERATIONS = {
-  add_key: (v) => `trust the ${v.purpose} key of ${v.identity} from ${v.not_before} to ${v.not_after}` + rest(v, ["purpose", "identity", "not_before", "not_after"]),
-  revoke_key: (v) => `revoke the key ${v.key}: ${v.reason}` + (v.since ? `; what was logged before ${v.since} counts on` : "; none of its signatures count any more") + rest(v, ["key", "reason", "since"]),
+  add_key: (v) =>
+    `trust the ${v.purpose} key of ${v.identity} from ${v.not_before} to ${v.not_after}` +
+    rest(v, ["purpose", "identity", "not_before", "not_after"]),
+  revoke_key: (v) =>
+    `revoke the key ${v.key}: ${v.reason}` +
+    (v.since ? `; what was logged before ${v.since} counts on` : "; none of its signatures count any more") +
+    rest(v, ["key", "reason", "since"]),
   put_principal: (v) => `let ${v.name} call as ${(v.roles ?? []).join(", ")}` + rest(v, ["name", "roles"]),
   remove_principal: (v) => `take away the access of ${v.name}` + rest(v, ["name"]),
   put_appraisal: (v) => `appraise evidence of type ${v.evidence_type} by this policy` + rest(v, ["evidence_type"]),
@@ -18,7 +23,8 @@ const OPERATIONS = {
   remove_registration: (v) => `remove the registration ${v.id} and end what enrolled under it` + rest(v, ["id"]),
   withdraw_statement: (v) => `withdraw the statement ${v.statement}: ${v.reason}` + rest(v, ["statement", "reason"]),
   put_reference_values: (v) => `import reference values for ${v.evidence_type}` + rest(v, ["evidence_type"]),
-  remove_reference_values: (v) => `stop to count the reference values ${v.tag_id}: ${v.reason}` + rest(v, ["tag_id", "reason"]),
+  remove_reference_values: (v) =>
+    `stop to count the reference values ${v.tag_id}: ${v.reason}` + rest(v, ["tag_id", "reason"]),
   put_trusted_root: (v) => `trust the sigstore root ${v.name}` + rest(v, ["name"]),
 };
 
@@ -35,7 +41,10 @@ export function inWords(type, document) {
     });
   }
   if (type === APPROVAL) {
-    return [`${document.action === "activate" ? "put in force" : "take out of force"} the policy ${document.policy}` + rest(document, ["action", "policy"])];
+    return [
+      `${document.action === "activate" ? "put in force" : "take out of force"} the policy ${document.policy}` +
+        rest(document, ["action", "policy"]),
+    ];
   }
   if (type === POLICY) return [`the policy ${document.name}, version ${document.version}, in mode ${document.mode}`];
   return [JSON.stringify(document)];
@@ -45,5 +54,9 @@ export function inWords(type, document) {
 export const PLACES = {
   [TRUST_CHANGE]: { path: () => "/v1/trust/changes", purpose: "operator", needed: 2 },
   [POLICY]: { path: () => "/v1/policies", purpose: "author", needed: 1 },
-  [APPROVAL]: { path: (document) => `/v1/policies/${encodeURIComponent(document.policy)}:${document.action}`, purpose: "approver", needed: 1 },
+  [APPROVAL]: {
+    path: (document) => `/v1/policies/${encodeURIComponent(document.policy)}:${document.action}`,
+    purpose: "approver",
+    needed: 1,
+  },
 };

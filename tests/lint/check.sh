@@ -30,7 +30,7 @@ if [ -n "$unformatted" ]; then
     status=1
 fi
 
-for check in includes coroutines files local_names verifiers limits reasons schemas docs words; do
+for check in includes console coroutines files local_names verifiers limits reasons schemas docs words; do
     PYTHONDONTWRITEBYTECODE=1 $python tests/lint/check_$check.py || status=1
 done
 

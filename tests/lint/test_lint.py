@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+import check_console  # noqa: E402
 import check_coroutines  # noqa: E402
 import check_files  # noqa: E402
 import check_headers  # noqa: E402
@@ -322,6 +323,37 @@ class Coroutines(Planted):
         text = (sources.ROOT / check_coroutines.BAD_CANARY).read_text()
         self.plant(self.FILE, text)
         self.assert_finds(check_coroutines.check, "capturing lambda", "braced temporary")
+
+
+class Console(Planted):
+    def test_rules(self):
+        head = HEAD.replace("A file", "A module")
+        self.plant(check_console.BUILD, "console/a.js console/dom.js console/page.html console/long.js")
+        self.plant("server/console/dom.js", head + "e.setAttribute(name, value);\n")
+        self.plant("server/console/a.js", head + 'import { h } from "./dom.js";\nh("p").textContent = "<b>";\n')
+        self.assert_clean(check_console.check)
+        planted = {
+            "e.innerHTML = text;": "text becomes HTML", "e.insertAdjacentHTML(a, b);": "text becomes HTML",
+            "eval(text);": "text becomes code", 'setTimeout("x()", 1);': "text becomes code",
+            "await import(name);": "text becomes code", "localStorage.token = token;": "a store",
+            "document.cookie = token;": "a store", "history.replaceState(a, b, c);": "a store",
+            "e.setAttribute(name, value);": "not written here", 'e.setAttribute("onclick", x);': "runs",
+            "e.onclick = go;": "inline", "e.style.color = c;": "inline", "fetch(url);": "only api.js",
+            "window.open(url);": "a way out", 'get("https://example.com");': "elsewhere",
+            'import { x } from "https:x";': "modules beside it",
+        }
+        for line, found in planted.items():
+            with self.subTest(line=line):
+                self.plant("server/console/a.js", head + line + "\n")
+                self.assert_finds(check_console.check, "server/console/a.js:3", found)
+        self.plant("server/console/a.js", head + "// innerHTML is not used\n")
+        for line in ("<script>x()</script>", "<p style='a'>", "<p onclick=x>", '<img src="//a">'):
+            with self.subTest(line=line):
+                self.plant("server/console/page.html", HEAD.split("\n")[0] + "\n" + line + "\n")
+                self.assert_finds(check_console.check, "page.html:2: inline")
+        self.plant("server/console/long.js", head + "x;\n" * 400)
+        self.plant("server/console/other.js", head)
+        self.assert_finds(check_console.check, "402 lines", "other.js:1: not embedded")
 
 
 class Files(Planted):

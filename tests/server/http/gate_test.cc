@@ -122,6 +122,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"two Authorizations",
                 get("Host: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n"),
                 "bad-request"},
+        Refused{"two Origins", get("Host: a\r\nOrigin: https://a\r\nOrigin: https://b\r\n"),
+                "bad-request"},
+        Refused{"two Sec-Fetch-Sites",
+                get("Host: a\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"),
+                "bad-request"},
         Refused{"two media types",
                 post("Content-Length: 0\r\nContent-Type: a/b\r\n"
                      "Content-Type: a/c\r\n"),
