@@ -45,6 +45,7 @@ async function show() {
   const heading = h("h1", { tabindex: "-1", id: "title" }, title);
   const body = h("div", {});
   document.title = `${title} - Assay console`;
+  main.setAttribute("aria-busy", "true");
   main.replaceChildren(heading, body);
   heading.focus({ preventScroll: true });
   window.scrollTo(0, 0);
@@ -53,6 +54,7 @@ async function show() {
   } catch (error) {
     if (turn === shown) body.append(failure(error));
   }
+  if (turn === shown) main.setAttribute("aria-busy", "false");
 }
 
 function menu(screen) {

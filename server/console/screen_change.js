@@ -301,6 +301,7 @@ function upload(trust) {
         } catch (error) {
           place.replaceChildren(failure(error));
         }
+        input.value = ""; // so that the same file can be chosen again, when more people have signed it
       },
     },
   });

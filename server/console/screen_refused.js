@@ -127,8 +127,7 @@ export async function show(body, state, { every, current }) {
   const load = async () => {
     let page;
     try {
-      const first = cursors.length === 1;
-      page = await get("/v1/decisions", { ...query(state), limit: PAGE, total: first, cursor: cursors.at(-1) });
+            page = await get("/v1/decisions", { ...query(state), limit: PAGE, total: true, cursor: cursors.at(-1) });
     } catch (error) {
       content.replaceChildren(failure(error));
       return;

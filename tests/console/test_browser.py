@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The screens in a headless Chromium over a service with real data. run.sh says what it needs."""
+import csv
+import io
+import json
+import os
+import unittest
+
+import browser
+import service
+
+browser.AXE = os.environ.get("ASSAY_AXE")
+ROWS = int(os.environ.get("ASSAY_CONSOLE_ROWS", "10000"))
+# Characters that hide or turn text: none of them may reach the page as itself.
+UNSEEN = ("\u202e", "\u200b", "\u0000")
+
+
+def screens(made):
+    """The screens, each with something to show."""
+    status, page = made.request("GET", "/v1/decisions?verdict=deny&limit=1", token="auditor")
+    assert status == 200
+    decision = page["items"][0]["id"]
+    return {"now": "#now", "refused": "#refused", "report": "#report", "running": "#running",
+            "model": f"#model?artifact={made.artifact}", "releases": "#model?name=acme%2Fdemo",
+            "change": "#change", "policy": f"#change?policy={made.policy}",
+            "decision": f"#decision?id={decision}", "proof": f"#proof?decision={decision}"}
+
+
+class WithService(unittest.TestCase):
+    """Each class has a service of its own; each page begins as a browser that was never there."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = cls._enter(service.ConsoleService())
+        cls.chromium = cls._enter(browser.Chromium())
+        cls.made.fill()
+        cls.screens = screens(cls.made)
+
+    @classmethod
+    def _enter(cls, manager):
+        entered = manager.__enter__()
+        cls.addClassCleanup(manager.__exit__, None, None, None)
+        return entered
+
+    def open(self, token="auditor", fragment="", **options):
+        opened = browser.Page(self.chromium, f"https://127.0.0.1:{self.made.port}", **options)
+        self.addCleanup(opened.close)
+        if token:
+            opened.sign_in(self.made.token(token), fragment)
+            opened.settle()
+        return opened
+
+    def press(self, opened, name):
+        opened.page.get_by_role("button", name=name, exact=True).click()
+
+
+class Screens(WithService):
+    def test_screens_show_what_there_is(self):
+        opened = self.open()
+        expected = {
+            "now": ["ready", "What ends next", "release", "Top reasons", "No manifest by a trusted publisher"],
+            "refused": ["inference/llm-1", "user-1", "admission-webhook"],
+            "report": ["13 decisions, 4 allowed, 9 refused", "user-1", "inference"],
+            "running": ["inference/llm-0", "admission-webhook", "acme/demo"],
+            "model": ["accuracy = 0.947", "eva", "release", "Lineage", "inference/llm-0"],
+            "releases": ["Releases of acme/demo (2)"],
+            "change": ["gpu-models version 1", "in force", "paula", "policy.activated"],
+            "policy": ["signed paula (author)", "signed quentin (approver)"],
+            "decision": ["refused", "Conditions", "manifest-missing"],
+            "proof": ["comes from the server that it checks", "Wanted, found, who"],
+        }
+        for name, fragment in self.screens.items():
+            with self.subTest(screen=name):
+                opened.go(fragment)
+                text = opened.text()
+                for part in expected[name]:
+                    self.assertIn(part, text)
+                self.assertNotIn("cannot be shown", text)
+        self.assertEqual(opened.errors, [])
+
+    def test_hostile_texts_stay_texts(self):
+        """Those of the data, then one in every text that the service sends."""
+        opened = self.open()
+        opened.go("#refused")
+        self.assertIn("<img src=x onerror=", opened.text(), "shown as it is")
+        for everywhere in (False, True):
+            if everywhere:
+                opened.page.route("**/v1/**", self._poison)
+            for name, fragment in self.screens.items():
+                with self.subTest(screen=name, everywhere=everywhere):
+                    opened.go("#report" if name != "report" else "#now")
+                    opened.go(fragment)
+                    found = opened.page.evaluate(
+                        "() => [window.hacked, document.querySelectorAll('main img, main script, main iframe').length]")
+                    self.assertEqual(found, [None, 0])
+                    text = opened.page.evaluate("() => document.documentElement.outerText")
+                    for character in UNSEEN:
+                        self.assertNotIn(character, text)
+        self.assertEqual([one for one in opened.errors if "violates" in one or "dialog" in one], [])
+
+    @staticmethod
+    def _poison(route):
+        def poison(value):
+            if isinstance(value, str):
+                return value + service.HOSTILE
+            if isinstance(value, list):
+                return [poison(one) for one in value]
+            if isinstance(value, dict):
+                return {key + service.HOSTILE if key in ("extra",) else key: poison(one) for key, one in value.items()}
+            return value
+
+        answer = route.fetch()
+        try:
+            body = json.dumps(poison(answer.json()))
+        except ValueError:
+            body = answer.text()
+        route.fulfill(response=answer, body=body)
+
+    def test_keyboard_alone(self):
+        opened = self.open(token=None)
+        press = opened.page.keyboard.press
+        opened.page.goto(f"{opened.address}/console")
+        opened.page.wait_for_selector("#field-token")
+        self.assertEqual(opened.focused(), "Token")
+        opened.page.keyboard.type(self.made.token("auditor"))
+        press("Enter")
+        opened.page.wait_for_selector("#title")
+        opened.settle()
+        opened.page.evaluate("document.body.focus()")
+        opened.page.reload()
+        opened.page.wait_for_selector("#field-token")
+        opened.page.keyboard.type(self.made.token("auditor"))
+        press("Enter")
+        opened.page.wait_for_selector("#title")
+        opened.settle()
+        press("Shift+Tab")
+        opened.tab_to("Refused", 100)
+        press("Enter")
+        opened.page.wait_for_selector("text=Refused requests")
+        opened.settle()
+        self.assertEqual(opened.focused(), "Refused requests", "the heading of the new screen has the focus")
+        opened.tab_to("Namespace")
+        opened.page.keyboard.type("inference")
+        opened.tab_to("Pod, user, cluster or model contains")
+        opened.page.keyboard.type("llm-1")
+        press("Enter")
+        opened.page.wait_for_function("() => location.hash.includes('llm-1')")
+        opened.settle()
+        self.assertIn("namespace=inference", opened.page.url)
+        self.assertNotIn("llm-2", opened.text("table"))
+        opened.tab_to("Refused requests")
+        opened.tab_to("why")
+        press("Enter")
+        opened.page.wait_for_selector("text=Prove it")
+        opened.tab_to("Prove it")
+        press("Enter")
+        opened.page.wait_for_selector("text=Check it")
+        self.assertEqual(opened.errors, [])
+
+    def test_accessibility_in_both_schemes(self):
+        for scheme in ("light", "dark"):
+            opened = self.open(color_scheme=scheme)
+            for name, fragment in self.screens.items():
+                with self.subTest(screen=name, scheme=scheme):
+                    opened.go(fragment)
+                    self.assertEqual(opened.axe(), [])
+        opened = self.open(token=None, viewport={"width": 380, "height": 800})
+        opened.page.goto(f"{opened.address}/console")
+        opened.page.wait_for_selector("#field-token")
+        self.assertEqual(opened.axe(), [])
+
+    def test_roles_that_see_less(self):
+        opened = self.open(token="reader")
+        opened.go("#now")
+        self.assertIn("Left out, because your roles do not show them", opened.text())
+        opened.go("#change")
+        self.assertIn("Your roles do not allow this part", opened.text())
+
+    def test_token_is_kept_nowhere(self):
+        token = self.made.token("auditor")
+        opened = self.open(fragment=f"#refused?token={token}&namespace=inference")
+        opened.go("#now")
+        kept = opened.page.evaluate("""async () => JSON.stringify([Object.entries(localStorage),
+            Object.entries(sessionStorage), document.cookie, document.documentElement.outerHTML,
+            (await indexedDB.databases()).length, location.href])""")
+        self.assertNotIn(token, kept)
+        opened.page.reload()
+        opened.page.wait_for_selector("#field-token")
+        self.assertEqual(opened.page.input_value("#field-token"), "")
+
+
+class ManyRows(WithService):
+    def test_many_rows(self):
+        """The first page of 100, older ones, and a file with all."""
+        self.made.decide_often(ROWS)
+        opened = self.open()
+        opened.go("#refused?namespace=load")
+        opened.page.wait_for_selector("table")
+        self.assertEqual(opened.page.locator("tbody tr").count(), 100)
+        self.assertIn(f"{ROWS:,} in all" if ROWS <= 10000 else "in all", opened.text())
+        first = opened.text("tbody tr >> nth=0")
+        self.press(opened, "Older")
+        opened.page.wait_for_selector("text=Page 2")
+        self.assertNotEqual(opened.text("tbody tr >> nth=0"), first)
+        self.press(opened, "Newer")
+        opened.page.wait_for_selector("text=Page 1,")
+        with opened.page.expect_download(timeout=60000) as waiting:
+            self.press(opened, "Save as CSV")
+        rows = list(csv.reader(io.StringIO(waiting.value.path().read_text())))
+        self.assertEqual(len(rows), min(ROWS, 10000) + 1)
+        self.assertEqual(rows[0][:3], ["Time", "Namespace and pod", "User"])
+        opened.go("#report?since=1d")
+        opened.page.wait_for_function("() => document.body.innerText.includes('refused.')", timeout=60000)
+        opened.go("#now")
+        self.assertIn("are counted", opened.text())
+        self.assertEqual(opened.errors, [])
+
+
+class Changing(WithService):
+    """What changes while somebody looks."""
+
+    def test_live_without_moving_what_is_read(self):
+        opened = self.open(fragment="#refused")
+        opened.settle()
+        before = opened.text("tbody")
+        self.made.review("llm-later", "acme/demo", "inference", "late")
+        opened.page.wait_for_selector("text=There are newer ones")
+        self.assertEqual(opened.text("tbody"), before)
+        self.press(opened, "There are newer ones: show them")
+        opened.page.wait_for_selector("text=llm-later")
+
+    def test_offline_and_back(self):
+        opened = self.open(fragment="#now")
+        opened.settle()
+        opened.context.set_offline(True)
+        opened.page.wait_for_selector("#offline:not([hidden])")
+        self.assertIn("does not answer", opened.text("body"))
+        opened.page.evaluate("location.hash = '#refused'")
+        opened.page.wait_for_selector(".failure")
+        opened.context.set_offline(False)
+        opened.go("#now")
+        opened.page.wait_for_selector("#offline", state="hidden")
+        opened.page.wait_for_selector("text=store, clock and keys work")
+
+    def test_credential_that_ends(self):
+        opened = self.open(token="leaver", fragment="#refused?namespace=inference")
+        opened.settle()
+        self.made.remove("leaver")
+        opened.page.wait_for_selector("#sign-in")
+        self.assertIn("does not accept the credential any more", opened.text())
+        self.assertNotIn("llm-1", opened.text(), "what was shown is gone")
+        opened.page.fill("#field-token", "assay_wrong")
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_selector(".failure")
+        opened.page.fill("#field-token", self.made.token("auditor"))
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_selector("text=llm-1")
+        self.assertIn("namespace=inference", opened.page.url, "where one was")
+
+    def test_client_certificate(self):
+        made = self.made
+        made.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                 "-days", "2", "-subj", "/CN=desk", "-keyout", "desk.key", "-out", "desk.crt")
+        made.run("assay", "token", "new", "--principal", "browser", "--role", "auditor", "--role", "reader",
+                 "--certificate", "desk.crt", "--out", "browser.json")
+        made.run("assay", "trust", "change", "--put-principal", "browser.json", "--sequence", "auto", "--out",
+                 "change.json", token="admin")
+        made.sign("change", "operator-1", "operator-2")
+        made.run("assay", "trust", "push", "change.signed.json", token="admin")
+        pair = {"origin": f"https://127.0.0.1:{made.port}", "certPath": str(made.dir / "desk.crt"),
+                "keyPath": str(made.dir / "desk.key")}
+        opened = self.open(token=None, client_certificates=[pair])
+        opened.page.goto(f"{opened.address}/console#refused")
+        opened.page.wait_for_selector("text=llm-1")
+        self.assertIn("client certificate", opened.text("#session"))
+
+    def test_envelope_is_reviewed_and_sent(self):
+        opened = self.open(token="admin", fragment="#change")
+        opened.settle()
+        self.made.run("assay", "trust", "change", "--remove-principal", "nobody", "--sequence", "auto", "--out",
+                      "going.json", token="admin")
+        for signers, people in ((["operator-1"], "1 of 2 people"), (["operator-1", "operator-2"], "2 of 2 people")):
+            self.made.sign("going", *signers)
+            opened.page.set_input_files("#field-envelope", self.made.dir / "going.signed.json")
+            opened.page.wait_for_selector(f"text={people}")
+            self.assertIn("take away the access of nobody", opened.text())
+            self.assertIn("signed olga (operator)", opened.text())
+            self.press(opened, "Send it")
+            opened.page.wait_for_selector(".failure" if len(signers) == 1 else "text=The service has it")
+        opened.page.set_input_files("#field-envelope", self.made.dir / "policy-2.signed.json")
+        opened.page.wait_for_selector("text=Against what is in force")
+        self.assertIn('"warn"', opened.text())
+
+    def test_proofs(self):
+        key = (self.made.dir / "log.vkey").read_text().strip()
+        opened = self.open()
+        opened.go(self.screens["proof"])
+        opened.page.fill("#field-key", key)
+        self.press(opened, "Check")
+        opened.page.wait_for_selector("text=every step holds")
+        self.assertEqual(opened.page.locator(".steps li").count(), 8)
+        with opened.page.expect_download() as waiting:
+            self.press(opened, "Save the checkpoint")
+        checkpoint = waiting.value.path().read_text()
+        self.made.review("llm-proof", "acme/demo", "inference", "user")
+        opened.page.fill("#field-older", checkpoint)
+        self.press(opened, "Check")
+        opened.page.wait_for_selector("text=Nothing was changed since your older checkpoint")
+        opened.page.wait_for_selector("text=every step holds")
+
+        opened.page.fill("#field-older", checkpoint.replace("e2e.example/log\n", "e2e.example/log\n1", 1))
+        self.press(opened, "Check")
+        opened.page.wait_for_selector("text=not proven")
+        opened.page.fill("#field-older", "")
+        for wrong in ("name+00000000+AAAA", key.replace("e2e", "f3f")):
+            opened.page.fill("#field-key", wrong)
+            self.press(opened, "Check")
+            opened.page.wait_for_selector("text=not proven")
+            self.assertIn("not checked", opened.text(".steps"))
+        opened.page.fill("#field-key", key)
+        for place, change in {"**/v1/log/entries/*": ('"decision.made"', '"decision.mode"'),
+                              "**/proof*": ('"inclusion":["', '"inclusion":["00'),
+                              "**/v1/decisions/*": ('"payload":"', '"payload":"e30')}.items():
+            with self.subTest(changed=place):
+                def tamper(route, change=change):
+                    answer = route.fetch()
+                    route.fulfill(response=answer, body=answer.text().replace(*change))
+
+                opened.page.route(place, tamper)
+                self.press(opened, "Check")
+                opened.page.wait_for_selector("text=not proven")
+                opened.page.wait_for_selector("text=does not hold")
+                opened.page.unroute(place)
+
+
+if __name__ == "__main__":
+    unittest.main()
