@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof: what was wanted, what was found, who said so, and the steps that show it is what was logged.
-import { get } from "./api.js";
+import { all, get } from "./api.js";
 import { badge, button, field, form, h, json, save } from "./dom.js";
 import { write } from "./fragment.js";
 import { consistencySteps, decisionSteps, logSteps, publishedKeys, runSteps } from "./proving.js";
@@ -12,12 +12,12 @@ const WORDS = { good: "holds", bad: "does not hold", skipped: "not checked" };
 // What the user brought stays while the page is open, in memory alone.
 const brought = { key: "", older: "" };
 
-// The list knows the record of a decision; it is asked for the moment of this one.
+// The list knows the record of a decision, which is written soon after it was evaluated.
 async function indexOf(decision) {
-  const at = new Date(decision.evaluated_at).getTime();
-  const range = { since: decision.evaluated_at, until: new Date(at + 1).toISOString() };
-  const page = await get("/v1/decisions", { ...range, limit: 1000 });
-  const row = page.items.find((one) => one.id === decision.id);
+  const until = new Date(new Date(decision.evaluated_at).getTime() + 60000).toISOString();
+  const range = { since: decision.evaluated_at, until, order: "oldest" };
+  const { items } = await all("/v1/decisions", range, 10000);
+  const row = items.find((one) => one.id === decision.id);
   if (!row) throw new Error("the service does not list the record of this decision");
   return row.log_index;
 }

@@ -2,7 +2,7 @@
 """A headless Chromium over a service: signing in, going to a screen, keys, what axe-core finds."""
 import pathlib
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import TimeoutError, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 AXE = None  # path of axe.min.js, set by the test
@@ -57,6 +57,13 @@ class Page:
 
     def settle(self):
         self.page.wait_for_selector("main[aria-busy=false]")
+
+    def expect(self, text):
+        """Waits until the page says it."""
+        try:
+            self.page.wait_for_selector(f"text={text}")
+        except TimeoutError as error:
+            raise AssertionError(f"the page does not say {text!r} but:\n{self.text()[-3000:]}") from error
 
     def text(self, selector="main"):
         return self.page.inner_text(selector)

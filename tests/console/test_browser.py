@@ -136,7 +136,7 @@ class Screens(WithService):
         press("Shift+Tab")
         opened.tab_to("Refused", 100)
         press("Enter")
-        opened.page.wait_for_selector("text=Refused requests")
+        opened.expect("Refused requests")
         opened.settle()
         self.assertEqual(opened.focused(), "Refused requests", "the heading of the new screen has the focus")
         opened.tab_to("Namespace")
@@ -151,10 +151,10 @@ class Screens(WithService):
         opened.tab_to("Refused requests")
         opened.tab_to("why")
         press("Enter")
-        opened.page.wait_for_selector("text=Prove it")
+        opened.expect("Prove it")
         opened.tab_to("Prove it")
         press("Enter")
-        opened.page.wait_for_selector("text=Check it")
+        opened.expect("Check it")
         self.assertEqual(opened.errors, [])
 
     def test_accessibility_in_both_schemes(self):
@@ -197,13 +197,14 @@ class ManyRows(WithService):
         opened.go("#refused?namespace=load")
         opened.page.wait_for_selector("table")
         self.assertEqual(opened.page.locator("tbody tr").count(), 100)
-        self.assertIn(f"{ROWS:,} in all" if ROWS <= 10000 else "in all", opened.text())
-        first = opened.text("tbody tr >> nth=0")
+        self.assertRegex(opened.text(".row"), f"{ROWS:,}( or more)? in all")
+        decision = "tbody a >> nth=0"
+        first = opened.page.get_attribute(decision, "href")
         self.press(opened, "Older")
-        opened.page.wait_for_selector("text=Page 2")
-        self.assertNotEqual(opened.text("tbody tr >> nth=0"), first)
+        opened.expect("Page 2")
+        self.assertNotEqual(opened.page.get_attribute(decision, "href"), first)
         self.press(opened, "Newer")
-        opened.page.wait_for_selector("text=Page 1,")
+        opened.expect("Page 1,")
         with opened.page.expect_download(timeout=60000) as waiting:
             self.press(opened, "Save as CSV")
         rows = list(csv.reader(io.StringIO(waiting.value.path().read_text())))
@@ -212,7 +213,7 @@ class ManyRows(WithService):
         opened.go("#report?since=1d")
         opened.page.wait_for_function("() => document.body.innerText.includes('refused.')", timeout=60000)
         opened.go("#now")
-        self.assertIn("are counted", opened.text())
+        self.assertEqual("of the day are counted" in opened.text(), ROWS > 1000)
         self.assertEqual(opened.errors, [])
 
 
@@ -224,10 +225,10 @@ class Changing(WithService):
         opened.settle()
         before = opened.text("tbody")
         self.made.review("llm-later", "acme/demo", "inference", "late")
-        opened.page.wait_for_selector("text=There are newer ones")
+        opened.expect("There are newer ones")
         self.assertEqual(opened.text("tbody"), before)
         self.press(opened, "There are newer ones: show them")
-        opened.page.wait_for_selector("text=llm-later")
+        opened.expect("llm-later")
 
     def test_offline_and_back(self):
         opened = self.open(fragment="#now")
@@ -240,7 +241,7 @@ class Changing(WithService):
         opened.context.set_offline(False)
         opened.go("#now")
         opened.page.wait_for_selector("#offline", state="hidden")
-        opened.page.wait_for_selector("text=store, clock and keys work")
+        opened.expect("store, clock and keys work")
 
     def test_credential_that_ends(self):
         opened = self.open(token="leaver", fragment="#refused?namespace=inference")
@@ -254,7 +255,7 @@ class Changing(WithService):
         opened.page.wait_for_selector(".failure")
         opened.page.fill("#field-token", self.made.token("auditor"))
         opened.page.keyboard.press("Enter")
-        opened.page.wait_for_selector("text=llm-1")
+        opened.expect("llm-1")
         self.assertIn("namespace=inference", opened.page.url, "where one was")
 
     def test_client_certificate(self):
@@ -271,7 +272,7 @@ class Changing(WithService):
                 "keyPath": str(made.dir / "desk.key")}
         opened = self.open(token=None, client_certificates=[pair])
         opened.page.goto(f"{opened.address}/console#refused")
-        opened.page.wait_for_selector("text=llm-1")
+        opened.expect("llm-1")
         self.assertIn("client certificate", opened.text("#session"))
 
     def test_envelope_is_reviewed_and_sent(self):
@@ -282,13 +283,14 @@ class Changing(WithService):
         for signers, people in ((["operator-1"], "1 of 2 people"), (["operator-1", "operator-2"], "2 of 2 people")):
             self.made.sign("going", *signers)
             opened.page.set_input_files("#field-envelope", self.made.dir / "going.signed.json")
-            opened.page.wait_for_selector(f"text={people}")
+            opened.expect(people)
             self.assertIn("take away the access of nobody", opened.text())
             self.assertIn("signed olga (operator)", opened.text())
             self.press(opened, "Send it")
             opened.page.wait_for_selector(".failure" if len(signers) == 1 else "text=The service has it")
+        opened = self.open(token="desk", fragment="#change")
         opened.page.set_input_files("#field-envelope", self.made.dir / "policy-2.signed.json")
-        opened.page.wait_for_selector("text=Against what is in force")
+        opened.expect("Against what is in force")
         self.assertIn('"warn"', opened.text())
 
     def test_proofs(self):
@@ -297,7 +299,7 @@ class Changing(WithService):
         opened.go(self.screens["proof"])
         opened.page.fill("#field-key", key)
         self.press(opened, "Check")
-        opened.page.wait_for_selector("text=every step holds")
+        opened.expect("every step holds")
         self.assertEqual(opened.page.locator(".steps li").count(), 8)
         with opened.page.expect_download() as waiting:
             self.press(opened, "Save the checkpoint")
@@ -305,32 +307,37 @@ class Changing(WithService):
         self.made.review("llm-proof", "acme/demo", "inference", "user")
         opened.page.fill("#field-older", checkpoint)
         self.press(opened, "Check")
-        opened.page.wait_for_selector("text=Nothing was changed since your older checkpoint")
-        opened.page.wait_for_selector("text=every step holds")
+        opened.expect("Nothing was changed since your older checkpoint")
+        opened.expect("every step holds")
 
         opened.page.fill("#field-older", checkpoint.replace("e2e.example/log\n", "e2e.example/log\n1", 1))
         self.press(opened, "Check")
-        opened.page.wait_for_selector("text=not proven")
+        opened.expect("not proven")
         opened.page.fill("#field-older", "")
         for wrong in ("name+00000000+AAAA", key.replace("e2e", "f3f")):
             opened.page.fill("#field-key", wrong)
             self.press(opened, "Check")
-            opened.page.wait_for_selector("text=not proven")
+            opened.expect("not proven")
             self.assertIn("not checked", opened.text(".steps"))
         opened.page.fill("#field-key", key)
         for place, change in {"**/v1/log/entries/*": ('"decision.made"', '"decision.mode"'),
                               "**/proof*": ('"inclusion":["', '"inclusion":["00'),
                               "**/v1/decisions/*": ('"payload":"', '"payload":"e30')}.items():
             with self.subTest(changed=place):
-                def tamper(route, change=change):
-                    answer = route.fetch()
-                    route.fulfill(response=answer, body=answer.text().replace(*change))
-
-                opened.page.route(place, tamper)
+                opened.page.route(place, self._replacing(*change))
                 self.press(opened, "Check")
-                opened.page.wait_for_selector("text=not proven")
-                opened.page.wait_for_selector("text=does not hold")
+                opened.expect("not proven")
+                opened.expect("does not hold")
                 opened.page.unroute(place)
+
+    @staticmethod
+    def _replacing(before, after):
+        def tamper(route):
+            answer = route.fetch()
+            assert before in answer.text()
+            route.fulfill(response=answer, body=answer.text().replace(before, after))
+
+        return tamper
 
 
 if __name__ == "__main__":
