@@ -144,6 +144,13 @@ test-python: ## tests of the Python package; takes pytest and PyTorch from PyPI 
 	@$(if $(BUILD),,$(install) test)
 	@python/tests/run.sh $(or $(BUILD),build/release) $(TESTS)
 
+.PHONY: test-console
+test-console: ## the console in a headless Chromium (Debian: chromium; Playwright from PyPI, axe-core from npm; BUILD=build/fast: these programs)
+	@$(if $(BUILD),,$(install) build test)
+	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
+	@$(if $(BUILD),,$(call cmake_build,release,programs))
+	@tests/console/run.sh $(or $(BUILD),build/release) $(TESTS)
+
 .PHONY: schemathesis
 schemathesis: ## requests made from schemas/openapi.yaml for SECONDS=60 (BUILD=build/fast: these programs)
 	@$(if $(BUILD),,$(install) build test)
@@ -214,6 +221,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) test-differential
 	@$(MAKE) test-python
 	@$(MAKE) schemathesis
+	@$(MAKE) test-console
 
 .PHONY: clean
 clean: ## remove the build folder

@@ -36,6 +36,7 @@ TEST(Config, Minimal_HasDefaults) {
   const auto config = parse(minimal());
   ASSERT_TRUE(config) << to_string(config.error());
   EXPECT_EQ(config->api.address, "127.0.0.1");
+  EXPECT_FALSE(config->console);
   EXPECT_FALSE(config->admission);
   EXPECT_GE(config->limits.worker_threads, 1U);
   EXPECT_EQ(config->limits.max_connections, 1024U);
@@ -72,12 +73,14 @@ TEST(Config, ExampleOfTheSchema_NamesEveryMemberAndIsRead) {
 TEST(Config, Effective_IsAConfigurationAndTheSame) {
   Json json = minimal();
   json["admission"] = {{"port", 1}, {"client_auth", "path"}, {"path_secret_file", "secret"}};
+  json["api"]["console"] = true;
   json["limits"] = {{"idle_timeout_ms", 1234}};
   json["logging"] = {{"level", "debug"}, {"file", "a.log"}};
   json["ready_file"] = "ready";
   json["passphrase_file"] = "pass";
   const Json effective = to_json(*parse(json));
   EXPECT_EQ(effective["limits"]["idle_timeout_ms"], 1234);
+  EXPECT_EQ(effective["api"]["console"], true);
   EXPECT_EQ(to_json(*parse(effective)), effective);
 }
 
