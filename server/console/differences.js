@@ -5,7 +5,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 
 // Members of a list that have an `id` or a `name` are compared by it, so that a new one in front is
 // one difference.
-const keyed = (list) => list.every((item) => isObject(item) && typeof (item.id ?? item.name) === "string");
+const keyed = (list) =>
+  list.every((item) => isObject(item) && typeof (item.id ?? item.name) === "string") &&
+  new Set(list.map((item) => item.id ?? item.name)).size === list.length;
 const table = (value) =>
   Array.isArray(value) && keyed(value)
     ? Object.fromEntries(value.map((item) => [`[${item.id ?? item.name}]`, item]))

@@ -47,7 +47,7 @@ function fill(element, properties, children) {
     if (name === "on") {
       for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     } else if (ATTRIBUTES.has(name) || name.startsWith("aria-") || name.startsWith("data-")) {
-      element.setAttribute(name, value === true ? "" : String(value));
+      element.setAttribute(name, value === true ? "" : visible(value));
     } else {
       throw new Error(`no attribute of ours: ${name}`);
     }

@@ -29,7 +29,14 @@ export function parseEnvelope(text) {
     return fromBase64(one?.sig, true);
   });
   const { payloadType } = json;
-  return { payloadType, payload, signatures, get document() { return JSON.parse(toText(payload)); } };
+  return {
+    payloadType,
+    payload,
+    signatures,
+    get document() {
+      return JSON.parse(toText(payload));
+    },
+  };
 }
 
 // ECDSA signatures are DER in our envelopes, r and s side by side in those of some others and in WebCrypto. Returns null for

@@ -86,7 +86,7 @@ function signIn(why) {
   shown++;
   timers.forEach(clearInterval);
   document.getElementById("session").replaceChildren();
-  const input = h("input", { id: "field-token", type: "password", autocomplete: "off", spellcheck: "false" });
+  const input = h("input", { id: "field-token", type: "password", autocomplete: "one-time-code", spellcheck: "false" });
   const problem = h("div", {});
   const submit = async (event) => {
     event.preventDefault();

@@ -29,12 +29,15 @@ export function parseNote(note) {
   const root = fromBase64(lines[2]);
   const size = Number(lines[1]);
   if (root.length !== 32 || !Number.isSafeInteger(size)) throw new Error("the size or the root is malformed");
-  const signatures = below.slice(0, -1).split("\n").map((line) => {
-    const [, name, encoded] = /^\u2014 ([^\s+]+) ([^\s]+)$/.exec(line) ?? [];
-    const bytes = fromBase64(encoded);
-    if (bytes.length <= 4) throw new Error("a signature line is malformed");
-    return { name, bytes };
-  });
+  const signatures = below
+    .slice(0, -1)
+    .split("\n")
+    .map((line) => {
+      const [, name, encoded] = /^\u2014 ([^\s+]+) ([^\s]+)$/.exec(line) ?? [];
+      const bytes = fromBase64(encoded);
+      if (bytes.length <= 4) throw new Error("a signature line is malformed");
+      return { name, bytes };
+    });
   if (signatures.length > MAX_SIGNATURES) throw new Error("the checkpoint has too many signatures");
   return { origin: lines[0], size, root, signed: utf8(note.slice(0, end + 1)), signatures };
 }

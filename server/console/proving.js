@@ -3,6 +3,7 @@
 // that the user brought; a step that cannot be checked says so and is never a yes.
 import { getBytes, get } from "./api.js";
 import { fromHex, sha256, toHex, toText } from "./bytes.js";
+import { differences } from "./differences.js";
 import { parseEnvelope, signersOf } from "./dsse.js";
 import { checkConsistency, checkInclusion, leafHash } from "./merkle.js";
 import { parseVerifierKey, verifyCheckpoint } from "./note.js";
@@ -128,7 +129,9 @@ export function decisionSteps(found, decision, keys) {
         if (`sha256:${toHex(await sha256(results))}` !== signed.results)
           throw new Error("their bytes have another digest");
         const { preconditions, policies } = JSON.parse(toText(results));
-        found.signed = { ...signed, verdict: { ...signed.verdict, preconditions, policies } };
+        const whole = { ...signed, verdict: { ...signed.verdict, preconditions, policies } };
+        if (differences(whole, decision).length > 0)
+          throw new Error("this page shows something else than what was signed");
         return "conditions, what they wanted and what they found are those that were signed";
       },
     },

@@ -13,6 +13,7 @@ export const title = "Refused requests";
 const PAGE = 100;
 const MOST_ROWS = 10000; // of one CSV file
 
+// Once for a screen: a page further back must ask with the very times of the first.
 function query(state) {
   const times = {};
   for (const key of ["since", "until"]) {
@@ -76,9 +77,9 @@ const columns = (known) => [
 
 export const rowsOf = (items) => items.map((item) => ({ ...asked(item), verdict: item.verdict }));
 
-async function saveAll(state, known, place) {
+async function saveAll(wanted, state, known, place) {
   try {
-    const { items, more } = await all("/v1/decisions", query(state), MOST_ROWS, (number) => say(`${number} rows`));
+    const { items, more } = await all("/v1/decisions", wanted, MOST_ROWS, (number) => say(`${number} rows`));
     const rows = rowsOf(items).filter(matches(state));
     const kinds = columns(known);
     save(
@@ -105,7 +106,7 @@ async function saveAll(state, known, place) {
 
 export async function show(body, state, { every, current }) {
   const known = await reasons();
-  const content = h("div", {}, h("p", { class: "empty" }, "Loading\u2026"));
+  const content = h("div", {});
   const note = h("p", { class: "faint", role: "status" });
   const news = h("p", { role: "status" });
   const cursors = [""];
@@ -123,11 +124,12 @@ export async function show(body, state, { every, current }) {
     content,
     note,
   );
+  const wanted = query(state);
 
   const load = async () => {
     let page;
     try {
-            page = await get("/v1/decisions", { ...query(state), limit: PAGE, total: true, cursor: cursors.at(-1) });
+      page = await get("/v1/decisions", { ...wanted, limit: PAGE, total: true, cursor: cursors.at(-1) });
     } catch (error) {
       content.replaceChildren(failure(error));
       return;
@@ -165,7 +167,7 @@ export async function show(body, state, { every, current }) {
         back,
         next,
         h("span", { class: "faint" }, where),
-        button("Save as CSV", () => saveAll(state, known, note)),
+        button("Save as CSV", () => saveAll(wanted, state, known, note)),
         link("report", { since: state.since ?? "30d", until: state.until }, "One-page report"),
       ),
     );
@@ -174,7 +176,7 @@ export async function show(body, state, { every, current }) {
   // A table that moves while somebody reads it helps nobody: newer rows wait for a press.
   const look = async () => {
     if (cursors.length !== 1 || newest === null) return;
-    const page = await get("/v1/decisions", { ...query(state), request: "", limit: 1 }).catch(() => null);
+    const page = await get("/v1/decisions", { ...wanted, request: "", limit: 1 }).catch(() => null);
     if (page?.items[0] && page.items[0].log_index > newest && news.childElementCount === 0) {
       news.replaceChildren(button("There are newer ones: show them", load, "main"));
     }

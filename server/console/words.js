@@ -55,7 +55,8 @@ export const PLACES = {
   [TRUST_CHANGE]: { path: () => "/v1/trust/changes", purpose: "operator", needed: 2 },
   [POLICY]: { path: () => "/v1/policies", purpose: "author", needed: 1 },
   [APPROVAL]: {
-    path: (document) => `/v1/policies/${encodeURIComponent(document.policy)}:${document.action}`,
+    path: ({ policy, action }) =>
+      `/v1/policies/${encodeURIComponent(policy)}:${action === "deactivate" ? "deactivate" : "activate"}`,
     purpose: "approver",
     needed: 1,
   },

@@ -199,6 +199,8 @@ test("differences", () => {
   assert.deepEqual(differences({ a: 1, b: { c: 2 } }, { a: 1, b: { c: 3 }, d: 4 }).map((one) => one.path), ["b.c", "d"]);
   assert.deepEqual(differences([{ id: "x", v: 1 }], [{ id: "y", v: 1 }, { id: "x", v: 2 }]).map((one) => one.path), ["[x].v", "[y]"]);
   assert.deepEqual(differences({ a: [1] }, { a: [1] }), []);
+  const twice = [{ id: "x", v: 1 }, { id: "x", v: 2 }];
+  assert.notDeepEqual(differences(twice, [{ id: "x", v: 3 }, { id: "x", v: 2 }]), [], "a hidden twin");
 });
 
 test("what ends next", () => {
