@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo, with a small model of the user's own: every step and every refusal comes out."""
+"""The demo, with a small model of the user's own: every step and every refusal comes out; the service can
+be kept."""
 import os
 import pathlib
+import re
+import signal
+import ssl
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 import xml.etree.ElementTree
 
 import harness
@@ -38,6 +43,33 @@ class Story(unittest.TestCase):
             return str(pypi.python_with("model-signing==1.1.1", "model_signing.signing", "pyopenssl"))
         except unittest.SkipTest:
             return "/none"
+
+    def test_demo_that_is_kept_serves_its_console(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            env = {"PATH": "/usr/bin:/bin", "HOME": scratch, "TMPDIR": scratch, "LC_ALL": "C.UTF-8",
+                   "ASSAY_BIN": str(harness.BIN), "ASSAY_DEMO_CHAPTER": "first", "ASSAY_DEMO_KEEP": "1"}
+            subprocess.run([sys.executable, "-B", harness.ROOT / "tests/support/make_model.py",
+                            f"{scratch}/model", "--size", "2MB"], check=True, capture_output=True)
+            done = subprocess.run([harness.ROOT / "deploy/demo/run.sh", f"{scratch}/model"], env=env,
+                                  text=True, capture_output=True, timeout=120)
+            process = re.search(r"end it +kill (\d+); rm -r (\S+)", done.stdout)
+            self.assertIsNotNone(process, done.stdout[-2000:] + done.stderr[-2000:])
+            try:
+                address = re.search(r"console +(\S+)/console ", done.stdout)[1]
+                token = re.search(r"token +(\S+)", done.stdout)[1]
+                self.assertIn("main.js", self.ask(process[2], f"{address}/console"))
+                self.assertIn('"verdict":"allow"', self.ask(process[2], f"{address}/v1/decisions", token))
+            finally:
+                os.kill(int(process[1]), signal.SIGTERM)
+                harness.wait_until("the service ends", lambda: not self.processes_below(scratch), 30)
+
+    @staticmethod
+    def ask(folder, url, token=""):
+        context = ssl.create_default_context(cafile=f"{folder}/service/tls.crt")
+        context.check_hostname = False
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), context=context) as answer:
+            return answer.read().decode()
 
     def look_at_pictures(self, folder):
         good, withdrawn = ((folder / name).read_text()
