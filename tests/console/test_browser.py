@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import time
 import unittest
 
 import browser
@@ -194,6 +195,38 @@ class Screens(WithService):
         opened.page.reload()
         opened.page.wait_for_selector("#field-token")
         self.assertEqual(opened.page.input_value("#field-token"), "")
+
+
+class Questions(WithService):
+    """What people ask, each answered by one screen, of a service with 200 more decisions."""
+
+    def test_each_question_has_a_screen(self):
+        self.made.decide_often(200)
+        opened = self.open()
+        decision = self.screens["decision"].split("=")[1]
+        questions = {
+            "is the installation healthy, what ends next": ("#now", ["ready", "TLS certificate", "key (operator)"]),
+            "which pods were refused since yesterday, why, who asked, from which cluster": (
+                "#refused?since=1d&namespace=inference",
+                ["inference/llm-1", "user-1", "admission-webhook", "No trusted statement of the required kind"]),
+            "what was refused in a month, on one page": ("#report?since=30d", ["209 refused", "load", "user-2"]),
+            "who approved or evaluated the model, with which value": (
+                self.screens["model"], ["accuracy = 0.947", "eva", "Approvals: nobody approved it."]),
+            "who wrote and who approved a policy": (
+                self.screens["policy"], ["signed paula (author)", "signed quentin (approver)"]),
+            "who changed what when": ("#change", ["trust.bootstrapped", "policy.activated"]),
+            "what runs": ("#running", ["inference/llm-0", "acme/demo"]),
+            "why this decision": (f"#decision?id={decision}", ["Wanted", "Found", "manifest-missing"]),
+            "prove it": (f"#proof?decision={decision}", ["Check it"]),
+        }
+        for question, (fragment, parts) in questions.items():
+            with self.subTest(question=question):
+                began = time.monotonic()
+                opened.go(fragment)
+                for part in parts:
+                    self.assertIn(part, opened.text())
+                print(f"  {1000 * (time.monotonic() - began):5.0f} ms  {fragment.split('?')[0]:10} {question}")
+        self.assertEqual(opened.errors, [])
 
 
 class ManyRows(WithService):
