@@ -25,15 +25,22 @@ const main = document.getElementById("main");
 let timers = [];
 let shown = 0;
 
-// Asks again while the page is looked at. Ordinary polling: a call takes milliseconds of a thread of
-// the pool, where a stream would hold one place of a connection for each open page.
-function every(seconds, load) {
-  timers.push(
-    setInterval(() => {
-      if (document.visibilityState === "visible" && !main.querySelector("#sign-in")) load();
-    }, seconds * 1000),
-  );
-}
+// Asks again while the page is looked at, one question at a time, until the screen of this turn is left.
+// Ordinary polling: a call takes milliseconds of a thread of the pool, where a stream would hold the place
+// of a connection for each open page.
+const everyOf = (turn) => (seconds, load) => {
+  let asking = false;
+  const ask = async () => {
+    if (asking || document.visibilityState !== "visible") return;
+    asking = true;
+    try {
+      await load();
+    } finally {
+      asking = false;
+    }
+  };
+  if (turn === shown) timers.push(setInterval(ask, seconds * 1000));
+};
 
 async function show() {
   const { screen, state } = parse(location.hash);
@@ -50,7 +57,7 @@ async function show() {
   heading.focus({ preventScroll: true });
   window.scrollTo(0, 0);
   try {
-    await screens[screen].show(body, state, { every, current: () => turn === shown });
+    await screens[screen].show(body, state, { every: everyOf(turn), current: () => turn === shown });
   } catch (error) {
     if (turn === shown) body.append(failure(error));
   }
@@ -86,6 +93,7 @@ function signIn(why) {
   shown++;
   timers.forEach(clearInterval);
   document.getElementById("session").replaceChildren();
+  main.setAttribute("aria-busy", "false");
   const input = h("input", { id: "field-token", type: "password", autocomplete: "one-time-code", spellcheck: "false" });
   const problem = h("div", {});
   const submit = async (event) => {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Change: who changed trust and policies and when, in words; what a policy in question would change; and
 // a signed envelope that somebody brings, before it is sent. Keys never come here.
-import { all, get, getText, post } from "./api.js";
+import { all, get, getBytes, post } from "./api.js";
+import { sha256, toHex, toText } from "./bytes.js";
 import { badge, button, failure, h, id, json, link, part, say, table, when } from "./dom.js";
 import { differences } from "./differences.js";
 import { canCheck, parseEnvelope, signersOf } from "./dsse.js";
@@ -49,9 +50,11 @@ async function signatures(envelope, trust) {
 async function envelopesOf(event) {
   const found = [];
   for (const document of event.documents.slice(0, 8)) {
-    const text = await getText(`/v1/documents/${document}`);
+    const bytes = await getBytes(`/v1/documents/${encodeURIComponent(document)}`);
+    if (`sha256:${toHex(await sha256(bytes))}` !== document)
+      throw new Error("a document has another digest than its record says");
     try {
-      found.push(parseEnvelope(text));
+      found.push(parseEnvelope(toText(bytes)));
     } catch {
       continue;
     }

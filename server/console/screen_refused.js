@@ -109,6 +109,7 @@ export async function show(body, state, { every, current }) {
   const content = h("div", {});
   const note = h("p", { class: "faint", role: "status" });
   const news = h("p", { role: "status" });
+  const total = h("span", { class: "faint" });
   const cursors = [""];
   let newest = null;
   body.append(
@@ -129,7 +130,7 @@ export async function show(body, state, { every, current }) {
   const load = async () => {
     let page;
     try {
-      page = await get("/v1/decisions", { ...wanted, limit: PAGE, total: true, cursor: cursors.at(-1) });
+      page = await get("/v1/decisions", { ...wanted, limit: PAGE, cursor: cursors.at(-1) });
     } catch (error) {
       content.replaceChildren(failure(error));
       return;
@@ -137,7 +138,6 @@ export async function show(body, state, { every, current }) {
     if (!current()) return;
     if (cursors.length === 1) newest = page.items[0]?.log_index ?? -1;
     const rows = rowsOf(page.items).filter(matches(state));
-    const total = page.total ?? page.total_at_least;
     const turn = (change) => async () => {
       change();
       await load();
@@ -155,7 +155,6 @@ export async function show(body, state, { every, current }) {
     back.disabled = cursors.length === 1;
     const where =
       `Page ${cursors.length}` +
-      (total !== undefined ? `, ${count(total)}${page.total === undefined ? " or more" : ""} in all` : "") +
       (rows.length < page.items.length
         ? `; ${count(page.items.length - rows.length)} of this page hidden by "contains"`
         : "");
@@ -167,11 +166,19 @@ export async function show(body, state, { every, current }) {
         back,
         next,
         h("span", { class: "faint" }, where),
+        total,
         button("Save as CSV", () => saveAll(wanted, state, known, note)),
         link("report", { since: state.since ?? "30d", until: state.until }, "One-page report"),
       ),
     );
     news.replaceChildren();
+    if (!total.hasChildNodes()) countAll();
+  };
+  // Apart from the page, which need not wait for it: counting takes longer than the first 100 rows.
+  const countAll = async () => {
+    const page = await get("/v1/decisions", { ...wanted, request: "", limit: 1, total: true }).catch(() => null);
+    if (page)
+      total.textContent = `${count(page.total ?? page.total_at_least)}${page.total === undefined ? " or more" : ""} in all`;
   };
   // A table that moves while somebody reads it helps nobody: newer rows wait for a press.
   const look = async () => {

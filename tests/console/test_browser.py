@@ -237,14 +237,14 @@ class ManyRows(WithService):
         opened.go("#refused?namespace=load&since=1d")
         opened.page.wait_for_selector("table")
         self.assertEqual(opened.page.locator("tbody tr").count(), 100)
-        self.assertRegex(opened.text(".row"), r"\d( or more)? in all")
+        opened.expect("in all")
         decision = "tbody a >> nth=0"
         first = opened.page.get_attribute(decision, "href")
         self.press(opened, "Older")
         opened.expect("Page 2")
         self.assertNotEqual(opened.page.get_attribute(decision, "href"), first)
         self.press(opened, "Newer")
-        opened.expect("Page 1,")
+        opened.expect("Page 1")
         with opened.page.expect_download(timeout=60000) as waiting:
             self.press(opened, "Save as CSV")
         rows = list(csv.reader(io.StringIO(waiting.value.path().read_text())))
