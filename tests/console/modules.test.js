@@ -39,7 +39,7 @@ test("inclusion: every vector holds, and no change of it does", async () => {
   for (const { index, size, path: list } of log.inclusion) {
     const proof = { index, size, leaf: leaves[index], path: hex(list), root: roots[size] };
     await checkInclusion(proof);
-    const wrong = [{ leaf: flipped(proof.leaf) }, { root: flipped(proof.root) }, { index: size }, { index: -1 }, { index: 0.5 },
+    const wrong = [{ leaf: flipped(proof.leaf) }, { root: flipped(proof.root) }, { index: size }, { size: 2 * size }, { index: -1 }, { index: 0.5 },
       { path: [...proof.path, proof.leaf] }];
     if (index + 1 < size) wrong.push({ index: index + 1 });
     if (list.length) wrong.push({ path: proof.path.slice(1) }, { path: [flipped(proof.path[0]), ...proof.path.slice(1)] });
@@ -63,7 +63,7 @@ test("consistency: every vector holds, and no change of it does", async () => {
   for (const { size1: first, size2: second, path: list } of log.consistency) {
     const proof = { first, second, firstRoot: roots[first], secondRoot: roots[second], path: hex(list) };
     await checkConsistency(proof);
-    const wrong = [{ firstRoot: flipped(proof.firstRoot) }, { secondRoot: flipped(proof.secondRoot) }, { first: second + 1 }, { first: 0 },
+    const wrong = [{ firstRoot: flipped(proof.firstRoot) }, { secondRoot: flipped(proof.secondRoot) }, { first: second + 1 }, { first: 0 }, { second: 2 * second },
       { path: [...proof.path, roots[1]] }];
     if (list.length) wrong.push({ path: proof.path.slice(1) }, { path: proof.path.slice(0, -1) }, { path: proof.path.map(flipped) });
     for (const change of wrong) await assert.rejects(checkConsistency({ ...proof, ...change }), JSON.stringify({ first, second, change }));
@@ -137,7 +137,7 @@ test("envelopes of the vectors: read or refused, and signed by the keys that are
 test("DER signatures: only one strict form becomes raw", () => {
   const good = fromHex("30080202007f02020080".replace("0202007f", "02017f").replace("3008", "3007"));
   assert.equal(toHex(rawSignature(good, 2)), "007f0080");
-  for (const bad of ["", "30", "3000", "300602017f02017f00", "300702017f020200ff00", "3006020180020101", "30060201010202ff", "31060201010201ff"]) {
+  for (const bad of ["", "30", "3000", "300602017f02017f00", "300702017f02017f", "300502017f02017f", "300702017f020200ff00", "3006020180020101", "30060201010202ff", "31060201010201ff"]) {
     assert.equal(rawSignature(fromHex(bad), 2), null, bad);
   }
 });
