@@ -84,6 +84,8 @@ export function json(value) {
     .map((line) => visible(line));
   return h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, document.createTextNode(lines.join("\n")));
 }
+// A name of its own line, which a narrow column does not cut into letters.
+export const named = (text) => h("div", { class: "name" }, text);
 export const badge = (text, kind) => h("span", { class: `badge ${kind}` }, text);
 
 // A table with a caption, in a box that the keyboard can scroll. A column is {title, cell, csv?}.

@@ -17,5 +17,5 @@ export async function reasons() {
 export function sentence(known, codes) {
   if (codes.length === 0) return "no reason is given";
   const title = Object.hasOwn(known, codes[0]) ? known[codes[0]].title : codes[0];
-  return [title, " ", h("code", {}, codes.join(", "))];
+  return h("div", { class: "sentence" }, title, " ", h("code", {}, codes.join(", ")));
 }

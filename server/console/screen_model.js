@@ -3,7 +3,7 @@
 // it was admitted, where it was verified, and what is known of it in memory.
 import { all, get, getText } from "./api.js";
 import { asked } from "./asked.js";
-import { badge, field, form, h, id, link, part, table, when } from "./dom.js";
+import { badge, field, form, h, id, link, named, part, table, when } from "./dom.js";
 import { parseEnvelope } from "./dsse.js";
 import { write } from "./fragment.js";
 import { reasons, sentence } from "./reasons.js";
@@ -161,8 +161,8 @@ async function admitted(artifact) {
               ? badge("allowed", "good")
               : [badge("refused", "bad"), " ", sentence(known, row.reasons)],
         },
-        { title: "Pod", cell: (row) => row.pod },
-        { title: "User", cell: (row) => row.user },
+        { title: "Pod", cell: (row) => named(row.pod) },
+        { title: "User", cell: (row) => named(row.user) },
         { title: "Cluster", cell: (row) => row.cluster },
         { title: "Decision", cell: (row) => link("decision", { id: row.id }, "why") },
       ],

@@ -4,7 +4,7 @@
 import { all, get } from "./api.js";
 import { asked, haystack } from "./asked.js";
 import { csv } from "./csv.js";
-import { badge, button, choice, failure, field, form, h, id, link, save, say, table, when } from "./dom.js";
+import { badge, button, choice, failure, field, form, h, id, link, named, save, say, table, when } from "./dom.js";
 import { count, list, moment } from "./format.js";
 import { write } from "./fragment.js";
 import { reasons, sentence } from "./reasons.js";
@@ -58,9 +58,9 @@ function filters(state, known) {
 
 const columns = (known) => [
   { title: "Time", cell: (row) => when(row.time), csv: (row) => row.time },
-  { title: "Namespace and pod", cell: (row) => row.pod, csv: (row) => row.pod },
-  { title: "User", cell: (row) => row.user, csv: (row) => row.user },
-  { title: "Cluster", cell: (row) => row.cluster, csv: (row) => row.cluster },
+  { title: "Namespace and pod", cell: (row) => named(row.pod), csv: (row) => row.pod },
+  { title: "User", cell: (row) => named(row.user), csv: (row) => row.user },
+  { title: "Cluster", cell: (row) => named(row.cluster), csv: (row) => row.cluster },
   {
     title: "Model",
     csv: (row) => row.artifacts.join(" "),
