@@ -13,7 +13,8 @@ import sources
 from sources import Finding
 
 # Folders, and files of attestation/ by their names without the suffix.
-FOLDERS = ("attestation/corim/", "attestation/cose/", "attestation/tdx/")
+FOLDERS = ("attestation/corim/", "attestation/cose/", "attestation/nvidia/",
+           "attestation/tdx/")
 FILES = tuple(f"attestation/{name}" for name in (
     "collateral_set", "ear", "ear_evidence", "ear_status", "evidence_verifier", "jwks", "jws",
     "outside_ear", "outside_verifier", "plugin/plugin_verifier", "tdx_collateral", "tdx_evidence",
