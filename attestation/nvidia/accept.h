@@ -29,8 +29,8 @@ struct Acceptance {
   // Whether every certificate needs an answer that it is good. A revoked one is refused in any
   // case.
   bool require_revocation = true;
-  std::vector<WaivedMeasurement> waived;
-  OcspWindow window;  // for the caller to verify with
+  std::vector<WaivedMeasurement> waived{};
+  OcspWindow window{};  // for the caller to verify with
 };
 
 // Parses {"require_nonce":true,"allow_expired_rim":false,"allow_certificate_hold":false,

@@ -12,16 +12,11 @@
 #include <libxml/tree.h>
 
 #include "attestation/nvidia/error.h"
+#include "attestation/nvidia/xml_limits.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/handle.h"
 
 namespace assay::attestation::nvidia {
-
-inline constexpr std::size_t kMaxXmlBytes = 1U << 20;
-inline constexpr std::size_t kMaxXmlTags = 16'384;        // opening and closing ones
-inline constexpr std::size_t kMaxXmlTagBytes = 8U << 10;  // of a tag with the text behind it
-inline constexpr std::size_t kMaxXmlDepth = 16;
-inline constexpr std::size_t kMaxXmlNamespaces = 64;  // declarations in all of the text
 
 using XmlDocument = Handle<xmlDoc, xmlFreeDoc>;
 

@@ -40,6 +40,17 @@ void set_name(X509_NAME* name, const std::string& text) {
        "a name");
 }
 
+void set_serial(ASN1_INTEGER* out, const CertificateSpec& spec) {
+  if (spec.serial_hex.empty()) {
+    must(ASN1_INTEGER_set(out, spec.serial) == 1, "a serial number");
+    return;
+  }
+  BIGNUM* number = nullptr;
+  must(BN_hex2bn(&number, spec.serial_hex.c_str()) > 0, "a serial number");
+  must(BN_to_ASN1_INTEGER(number, out) != nullptr, "a serial number");
+  BN_free(number);
+}
+
 }  // namespace
 
 KeyPtr make_key(const std::string& kind) {
@@ -105,7 +116,7 @@ void add_extension(X509* x509, const Extension& extension) {
 Bytes make_certificate(const CertificateSpec& spec) {
   const X509Ptr x509(X509_new(), X509_free);
   must(X509_set_version(x509.get(), spec.version) == 1, "a version");
-  must(ASN1_INTEGER_set(X509_get_serialNumber(x509.get()), spec.serial) == 1, "a serial number");
+  set_serial(X509_get_serialNumber(x509.get()), spec);
   set_name(X509_get_subject_name(x509.get()), spec.subject);
   set_name(X509_get_issuer_name(x509.get()), spec.issuer);
   set_time(X509_getm_notBefore(x509.get()), spec.not_before);

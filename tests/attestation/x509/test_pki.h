@@ -41,6 +41,7 @@ struct CertificateSpec {
   const char* hash = "SHA256";
   long version = 2;
   int serial = 1;
+  std::string serial_hex;  // instead of `serial`, when not empty
 };
 
 // The DER of a certificate as `spec` says.
