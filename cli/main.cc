@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   cli::add_fill(root, context);
   cli::add_explain(root, context);
   cli::add_admission(root, context);
+  cli::add_status(root, context);
   cli::add_audit(root, context);
   cli::add_log(root, context);
   cli::add_scitt(root, context);

@@ -38,6 +38,7 @@ void add_decision(const Command& root, Context& context);
 void add_fill(const Command& root, Context& context);
 void add_explain(const Command& root, Context& context);
 void add_admission(const Command& root, Context& context);
+void add_status(const Command& root, Context& context);
 void add_audit(const Command& root, Context& context);
 void add_log(const Command& root, Context& context);
 void add_node(const Command& root, Context& context);
