@@ -1,66 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Change: who changed trust and policies and when, in words; what a policy in question would change; and
-// a signed envelope that somebody brings, before it is sent. Keys never come here.
-import { all, get, getBytes, post } from "./api.js";
-import { sha256, toHex, toText } from "./bytes.js";
-import { badge, button, failure, h, id, json, link, part, say, table, when } from "./dom.js";
-import { differences } from "./differences.js";
-import { canCheck, parseEnvelope, signersOf } from "./dsse.js";
-import { count } from "./format.js";
-import { inWords, PLACES, POLICY } from "./words.js";
+// a signed envelope that somebody brings (envelope_review.js).
+import { all, get } from "./api.js";
+import { badge, button, failure, h, id, json, link, part, table, when } from "./dom.js";
+import { upload } from "./envelope_review.js";
+import { compare, envelopesOf, impactButton, inForceUnder, lines, signatures } from "./governing.js";
+import { inWords } from "./words.js";
 
 export const title = "Change";
-const DSSE = "application/vnd.dsse.envelope.v1+json";
-const MOST_UPLOAD = 1 << 20;
-const lines = (texts) => texts.map((text) => h("div", {}, text));
-
-// The signatures of an envelope, checked in this browser against the keys of the trust store.
-async function signatures(envelope, trust) {
-  const { keys, unknown } = await signersOf(envelope, trust.keys);
-  const unchecked = trust.keys.filter((key) => !canCheck(key)).length;
-  const people = keys.map((key) => [
-    h(
-      "div",
-      {},
-      badge("signed", "good"),
-      ` ${key.identity} (${key.purpose}) `,
-      id(key.id),
-      key.revoked ? badge("revoked", "bad") : "",
-    ),
-  ]);
-  return {
-    keys,
-    element: [
-      people,
-      unknown
-        ? h(
-            "div",
-            {},
-            badge(`${unknown} signature${unknown > 1 ? "s" : ""} of no known key`, "warn"),
-            unchecked
-              ? ` (this page cannot check ${count(unchecked)} keys of the trust store: certificates, RSA, ML-DSA)`
-              : "",
-          )
-        : "",
-    ],
-  };
-}
-
-// Documents of an event that are envelopes; bootstrap and cases are none.
-async function envelopesOf(event) {
-  const found = [];
-  for (const document of event.documents.slice(0, 8)) {
-    const bytes = await getBytes(`/v1/documents/${encodeURIComponent(document)}`);
-    if (`sha256:${toHex(await sha256(bytes))}` !== document)
-      throw new Error("a document has another digest than its record says");
-    try {
-      found.push(parseEnvelope(toText(bytes)));
-    } catch {
-      continue;
-    }
-  }
-  return found;
-}
 
 async function detail(event, trust) {
   const envelopes = await envelopesOf(event);
@@ -147,74 +94,6 @@ async function approvers(policyId, trust) {
   );
 }
 
-const shown = (value) => (value === undefined ? h("span", { class: "faint" }, "(absent)") : JSON.stringify(value));
-
-function compare(before, after, caption) {
-  return table(
-    caption,
-    [
-      { title: "Where", cell: (one) => h("code", {}, one.path) },
-      { title: "Before", cell: (one) => shown(one.before) },
-      { title: "After", cell: (one) => shown(one.after) },
-    ],
-    differences(before, after),
-    "no difference.",
-  );
-}
-
-// What stands under this name now; null when nothing does, or when the roles of the reader do not show it.
-async function inForceUnder(name) {
-  const hidden = (error) => {
-    if (error.code === "forbidden") return { items: [] };
-    throw error;
-  };
-  const { items } = await all("/v1/policies", { name, active: true }, 1).catch(hidden);
-  return items.length ? get(`/v1/policies/${items[0].id}`) : null;
-}
-
-async function impact(hypothesis) {
-  const body = JSON.stringify({ hypothesis, limit: 20 });
-  const [decisions, pods] = await Promise.all([post("/v1/impact/decisions", body), post("/v1/impact/pods", body)]);
-  const row = (name, answer) =>
-    h(
-      "p",
-      {},
-      `${name}: ${count(answer.examined)} looked at, `,
-      badge(`${count(answer.denied)} newly refused`, answer.denied ? "bad" : "good"),
-      " ",
-      badge(`${count(answer.allowed)} newly allowed`, answer.allowed ? "warn" : "plain"),
-      `, ${count(answer.other_reasons)} refused for other reasons`,
-      answer.next ? " (there are more)" : "",
-    );
-  const causes = table(
-    "Because of",
-    [
-      { title: "Policy", cell: (one) => one.policy ?? "" },
-      { title: "Condition", cell: (one) => one.condition },
-      { title: "Reason", cell: (one) => h("code", {}, one.code) },
-      { title: "Changes", cell: (one) => count(one.count ?? 0) },
-    ],
-    [...decisions.why, ...pods.why].slice(0, 20),
-    "nothing changes.",
-  );
-  return [row("Decisions", decisions), row("Pods that run", pods), causes];
-}
-
-function impactButton(hypothesis) {
-  const place = h("div", {});
-  return [
-    h(
-      "div",
-      { class: "row" },
-      button("What would change?", async () => {
-        place.replaceChildren(h("p", { role: "status" }, "Judging again\u2026"));
-        place.replaceChildren(...(await impact(hypothesis).catch((error) => [failure(error)])));
-      }),
-    ),
-    place,
-  ];
-}
-
 async function onePolicy(body, policyId) {
   const [view, trust] = await Promise.all([
     get(`/v1/policies/${encodeURIComponent(policyId)}`),
@@ -245,90 +124,6 @@ async function onePolicy(body, policyId) {
     json(document),
   );
   await who.load();
-}
-
-async function review(text, trust, place) {
-  const envelope = parseEnvelope(text);
-  const target = PLACES[envelope.payloadType];
-  if (!target) throw new Error(`documents of type ${envelope.payloadType} are not sent from here`);
-  const { keys, element } = await signatures(envelope, trust);
-  const people = new Set(
-    keys.filter((key) => key.purpose === target.purpose && !key.revoked).map((key) => key.identity),
-  );
-  const now = envelope.payloadType === POLICY ? await inForceUnder(envelope.document.name) : null;
-  const answer = h("div", {});
-  const send = button(
-    "Send it",
-    async () => {
-      try {
-        await post(target.path(envelope.document), text, DSSE);
-        answer.replaceChildren(
-          h(
-            "p",
-            { role: "status" },
-            badge("accepted", "good"),
-            " The service has it; the history shows it after a reload.",
-          ),
-        );
-      } catch (error) {
-        answer.replaceChildren(failure(error));
-      }
-    },
-    "main",
-  );
-  const parts = [
-    h("h3", {}, "What it does"),
-    lines(inWords(envelope.payloadType, envelope.document)),
-    h("h3", {}, "Signatures so far"),
-    element,
-    h("p", { class: "faint" }, `${people.size} of ${target.needed} people with a key for this (${target.purpose}).`),
-    now ? [h("h3", {}, "Against what is in force"), compare(now.policy, envelope.document, "Differences")] : "",
-    envelope.payloadType === POLICY ? [h("h3", {}, "Impact"), impactButton({ activate: [envelope.document] })] : "",
-    h("details", {}, h("summary", {}, "The document"), json(envelope.document)),
-    h("div", { class: "row" }, send),
-    answer,
-  ];
-  place.replaceChildren(...parts.flat(Infinity).filter(Boolean));
-  say("The envelope is shown below.");
-}
-
-function upload(trust) {
-  const place = h("div", {});
-  const input = h("input", {
-    type: "file",
-    id: "field-envelope",
-    accept: ".json",
-    on: {
-      change: async () => {
-        const file = input.files[0];
-        if (!file) return;
-        try {
-          if (file.size > MOST_UPLOAD) throw new Error("the file is longer than any such envelope");
-          await review(await file.text(), trust, place);
-        } catch (error) {
-          place.replaceChildren(failure(error));
-        }
-        input.value = ""; // so that the same file can be chosen again, when more people have signed it
-      },
-    },
-  });
-  return h(
-    "section",
-    { "aria-label": "A signed envelope" },
-    h("h2", {}, "A signed envelope"),
-    h(
-      "p",
-      { class: "lead" },
-      "Look at what others signed, and send it when enough have. Sign with assay sign; no key belongs into this page.",
-    ),
-    h(
-      "div",
-      { class: "field" },
-      h("label", { for: "field-envelope" }, "Envelope (a change of trust, a policy, an approval)"),
-      input,
-    ),
-    place,
-  );
 }
 
 export async function show(body, state) {

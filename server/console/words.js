@@ -35,10 +35,12 @@ export const APPROVAL = "application/vnd.assay.policy-approval+json";
 // What a document does, one line each. Throws for a document that has not the form of its type.
 export function inWords(type, document) {
   if (type === TRUST_CHANGE) {
-    return document.operations.map((operation) => {
-      const [[name, value]] = Object.entries(operation);
+    const said = document.operations.map((operation) => {
+      const [[name, value], ...others] = Object.entries(operation);
+      if (others.length) throw new Error("an operation of the change has several members");
       return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name](value) : `${name}: ${JSON.stringify(value)}`;
     });
+    return [...said, `as change number ${document.sequence}` + rest(document, ["operations", "sequence"])];
   }
   if (type === APPROVAL) {
     return [
@@ -48,6 +50,39 @@ export function inWords(type, document) {
   }
   if (type === POLICY) return [`the policy ${document.name}, version ${document.version}, in mode ${document.mode}`];
   return [JSON.stringify(document)];
+}
+
+// What to suppose when people ask what the document would change; null where nothing can be supposed.
+export function hypothesisOf(type, document) {
+  if (type === POLICY) return { activate: [document] };
+  if (type !== TRUST_CHANGE) return null;
+  const of = (name, member) => document.operations.map((one) => one[name]?.[member]).filter(Boolean);
+  const lists = {
+    revoke_keys: of("revoke_key", "key"),
+    revoke_nodes: of("revoke_node", "node"),
+    withdraw_statements: of("withdraw_statement", "statement"),
+  };
+  const wanted = Object.entries(lists).filter(([, list]) => list.length);
+  return wanted.length ? Object.fromEntries(wanted) : null;
+}
+
+// What a change of trust replaces, as [before, after, caption]. The service shows no credentials.
+export function standing(trust, document) {
+  const entry = (list, member, value) =>
+    (trust[list] ?? []).find((one) => one[member] === value[member] && one.stage === value.stage);
+  const places = {
+    add_key: ["keys", "id"],
+    put_principal: ["principals", "name"],
+    put_registration: ["registrations", "id"],
+    put_appraisal: ["appraisals", "evidence_type"],
+  };
+  return document.operations.flatMap((operation) => {
+    const [[name, value]] = Object.entries(operation);
+    const [list, member] = Object.hasOwn(places, name) ? places[name] : [];
+    const before = list && entry(list, member, value);
+    const { credentials, ...after } = value;
+    return before ? [[before, after, `${name} ${value[member]}`]] : [];
+  });
 }
 
 // Where an envelope of this type is posted, and which purpose of key must sign it.

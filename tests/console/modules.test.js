@@ -18,7 +18,7 @@ const { cell, csv } = await import("./csv.js");
 const { asked, hours, tally } = await import("./asked.js");
 const { differences } = await import("./differences.js");
 const { endings } = await import("./ends.js");
-const { inWords, TRUST_CHANGE } = await import("./words.js");
+const { hypothesisOf, inWords, standing, TRUST_CHANGE } = await import("./words.js");
 
 const log = JSON.parse(readFileSync(new URL("log.json", import.meta.url)));
 const dsse = JSON.parse(readFileSync(new URL("dsse.json", import.meta.url)));
@@ -213,6 +213,20 @@ test("what ends next", () => {
 test("changes in words: nothing of what is signed is left out", () => {
   const secret = "must be shown";
   const texts = inWords(TRUST_CHANGE, { sequence: 1, operations: [{ revoke_key: { key: "k", reason: "lost", extra: secret } }, { unheard_of: { a: secret } }] });
-  assert.ok(texts.every((text) => text.includes(secret)), texts.join("\n"));
+  assert.deepEqual(texts.map((text) => text.includes(secret)), [true, true, false]);
   assert.throws(() => inWords(TRUST_CHANGE, {}));
+  assert.throws(() => inWords(TRUST_CHANGE, { sequence: 1, operations: [{ remove_principal: { name: "a" }, hidden: 1 }] }));
+});
+
+test("changes: what they replace, and what is asked of impact", () => {
+  const change = (...operations) => ({ sequence: 1, operations });
+  const trust = { keys: [], principals: [{ name: "ci", roles: ["reader"] }], appraisals: [{ evidence_type: "tdx", policy: 1 },
+    { evidence_type: "tdx", stage: "train", policy: 2 }] };
+  const put = { put_principal: { name: "ci", roles: ["reader", "admin"], credentials: [1] } };
+  assert.deepEqual(standing(trust, change(put, { put_principal: { name: "new", roles: [] } })),
+    [[trust.principals[0], { name: "ci", roles: ["reader", "admin"] }, "put_principal ci"]]);
+  assert.equal(standing(trust, change({ put_appraisal: { evidence_type: "tdx", stage: "train" } }))[0][0].policy, 2);
+  assert.deepEqual(hypothesisOf(TRUST_CHANGE, change({ revoke_key: { key: "k" } }, { revoke_node: { node: "n" } })),
+    { revoke_keys: ["k"], revoke_nodes: ["n"] });
+  assert.equal(hypothesisOf(TRUST_CHANGE, change(put)), null);
 });

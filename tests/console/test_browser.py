@@ -328,6 +328,14 @@ class Changing(WithService):
             self.assertIn("signed olga (operator)", opened.text())
             self.press(opened, "Send it")
             opened.page.wait_for_selector(".failure" if len(signers) == 1 else "text=The service has it")
+        shown = self.made.run("assay", "key", "show", "keys/publisher.pem.pub", "-o", "json").stdout
+        self.made.run("assay", "trust", "change", "--revoke", json.loads(shown)["key_id"], "--reason", "lost",
+                      "--sequence", "auto", "--out", "revoke.json", token="admin")
+        self.made.sign("revoke", "operator-1")
+        opened.page.set_input_files("#field-envelope", self.made.dir / "revoke.signed.json")
+        opened.expect("revoke the key")
+        self.press(opened, "What would change?")
+        opened.expect("newly refused")
         opened = self.open(token="desk", fragment="#change")
         opened.page.set_input_files("#field-envelope", self.made.dir / "policy-2.signed.json")
         opened.expect("Against what is in force")
