@@ -8,6 +8,7 @@
 #include "attestation/tdx/verify.h"
 #include "cli/output.h"
 #include "cli/verbs/evidence.h"
+#include "cli/verbs/evidence_nvidia.h"
 #include "cli/verbs/evidence_snp.h"
 #include "client/files.h"
 
@@ -252,13 +253,28 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   return result.accepted ? Exit::kYes : Exit::kNo;
 }
 
+Result<Exit> verify_type(const Context& context, const VerifyOptions& options,
+                         const NvidiaOptions& nvidia) {
+  if (options.type != "nvidia-gpu") {
+    return verify(context, options);
+  }
+  if (!options.collateral.empty() || !options.certificate.empty() || !options.event_log.empty() ||
+      !options.report_data.empty()) {
+    return fail(ErrorCode::kUsage,
+                "--collateral, --certificate, --event-log and --report-data are not for "
+                "--type nvidia-gpu");
+  }
+  return verify_nvidia(context, {options.quote, options.root, options.at, options.policy}, nvidia);
+}
+
 }  // namespace
 
 void add_evidence_verify(const Command& group, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
   const Command verb = group.add("verify", "Verify a quote or report offline, and appraise it");
-  verb.argument("QUOTE", options->quote, "the quote or report as the machine gave it (binary)");
-  verb.choice("--type", options->type, {"tdx", "sev-snp"},
+  verb.argument("QUOTE", options->quote,
+                "the quote or report as the machine gave it (binary); of devices a JSON list");
+  verb.choice("--type", options->type, {"tdx", "sev-snp", "nvidia-gpu"},
               "what kind of evidence it is (default tdx)");
   verb.option("--collateral", options->collateral, "FILE",
               "JSON of TCB info, QE identity, CRLs and their chains; for sev-snp the CRL of AMD's "
@@ -292,7 +308,8 @@ void add_evidence_verify(const Command& group, Context& context) {
       "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
       "q",
       "judge as of a time, under another root, and print JSON");
-  verb.action([&context, options] { return verify(context, *options); });
+  const auto nvidia = add_nvidia_options(verb);
+  verb.action([&context, options, nvidia] { return verify_type(context, *options, *nvidia); });
 }
 
 }  // namespace assay::cli
