@@ -254,7 +254,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 }
 
 Result<Exit> verify_type(const Context& context, const VerifyOptions& options,
-                         const NvidiaOptions& nvidia) {
+                         const NvidiaVerifyOptions& nvidia) {
   if (options.type != "nvidia-gpu") {
     return verify(context, options);
   }
