@@ -17,8 +17,8 @@ enum class Span : std::uint8_t { kAhead, kAgo };
 // ("12h"), days ("90d"). Errors: usage.
 [[nodiscard]] Result<Timestamp> read_time(const std::string& text, Timestamp now, Span span);
 
-// Does the same for --since and --until, as the RFC 3339 time that the service takes. A text that is
-// such a time, or empty, stays as it is.
+// Does the same for --since and --until, as the RFC 3339 time that the service takes. A text that
+// is such a time, or empty, stays as it is.
 [[nodiscard]] Result<std::string> past_time(const std::string& text, Timestamp now);
 
 }  // namespace assay::cli

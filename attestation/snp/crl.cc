@@ -100,8 +100,8 @@ bool is_pss_with_sha384(const X509_CRL* crl) {
   return OBJ_obj2nid(object) == NID_sha384;
 }
 
-// X.690 section 10: one encoding. Bits that the signature does not cover, such as unused ones of its
-// own, are as OpenSSL would write them.
+// X.690 section 10: one encoding. Bits that the signature does not cover, such as unused ones of
+// its own, are as OpenSSL would write them.
 bool is_der(X509_CRL* crl, ByteView der) {
   unsigned char* out = nullptr;
   const int size = i2d_X509_CRL(crl, &out);

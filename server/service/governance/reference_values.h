@@ -26,8 +26,8 @@ using PreparedReferences = std::map<const PutReferenceValues*, ReadReferences>;
 // trusted key, valid at `now`, of purpose signer, with a role for kReferenceValuesPredicate that
 // covers each tag id. Errors, with the operation in `where`: those of read_reference_document();
 // untrusted-signer; signature-invalid; those of check_grant(); reference-unsigned;
-// reference-class-mismatch; evidence-type-unknown for values of evidence other than TDX and SEV-SNP;
-// reference-expired.
+// reference-class-mismatch; evidence-type-unknown for values of evidence other than TDX and
+// SEV-SNP; reference-expired.
 [[nodiscard]] Result<PreparedReferences> prepare_references(Services& services,
                                                             const TrustChange& change,
                                                             Timestamp now);
