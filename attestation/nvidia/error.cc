@@ -24,12 +24,4 @@ std::string_view name(NvidiaError error) { return kRows[std::to_underlying(error
 std::string_view meaning(NvidiaError error) { return kRows[std::to_underlying(error)].meaning; }
 std::size_t nvidia_error_count() { return kRows.size(); }
 
-std::string code(const Failure& failure) {
-  std::string text(name(failure.error));
-  if (!failure.parameter.empty()) {
-    text += ':' + failure.parameter;
-  }
-  return text;
-}
-
 }  // namespace assay::attestation::nvidia

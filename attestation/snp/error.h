@@ -7,7 +7,8 @@
 #include <expected>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "attestation/appraisal/failure.h"
 
 namespace assay::attestation::snp {
 
@@ -24,28 +25,12 @@ enum class SnpError : std::uint8_t {
 // Returns the number of rows of the table, for tests.
 [[nodiscard]] std::size_t snp_error_count();
 
-// One failed check. `expected` and `actual` are the compared values as text; both are empty
-// when there is no value to show.
-struct Failure {
-  SnpError error;
-  std::string expected;
-  std::string actual;
-  std::string parameter;  // the part of the code after the colon; often empty
-};
-
-// Returns "NAME" or "NAME:parameter".
-[[nodiscard]] std::string code(const Failure& failure);
-
+// Refusals and results of this folder.
+using Failure = appraisal::Failure<SnpError>;
 template <typename T>
 using Checked = std::expected<T, Failure>;
 using Outcome = std::expected<void, Failure>;
-
-// Makes a Failure as the error of a result.
-[[nodiscard]] inline std::unexpected<Failure> reject(SnpError error, std::string expected = {},
-                                                     std::string actual = {},
-                                                     std::string parameter = {}) {
-  return std::unexpected(
-      Failure{error, std::move(expected), std::move(actual), std::move(parameter)});
-}
+using appraisal::code;
+using appraisal::reject;
 
 }  // namespace assay::attestation::snp

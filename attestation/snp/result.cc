@@ -122,39 +122,7 @@ Json machine_json(const AppraisalResult& result) {
           {"info", bits_json(kMachineBits, report.platform_info)}};
 }
 
-Json sources_json(const std::vector<MatchedReference>& matched) {
-  Json json = Json::object();
-  for (const MatchedReference& one : matched) {
-    json[std::string(name(one.reference))].push_back(one.source);
-  }
-  return json;
-}
-
-Json list_of(const std::vector<Check>& checks) {
-  Json json = Json::array();
-  for (const Check& check : checks) {
-    json.push_back({{"id", check.id},
-                    {"spec", check.spec},
-                    {"outcome", name(check.outcome)},
-                    {"expected", check.expected},
-                    {"actual", check.actual}});
-  }
-  return json;
-}
-
 }  // namespace
-
-std::string_view name(CheckOutcome outcome) {
-  switch (outcome) {
-    case CheckOutcome::kPass:
-      return "pass";
-    case CheckOutcome::kFail:
-      return "fail";
-    case CheckOutcome::kNotConstrained:
-      break;
-  }
-  return "not-constrained";
-}
 
 std::string_view name(TcbStatus status) {
   switch (status) {
@@ -186,7 +154,7 @@ Json to_json(const AppraisalResult& result) {
           {"generation", result.generation ? Json(name(*result.generation)) : Json(nullptr)},
           {"tcb", level_json(result)},
           {"measurements", guest_json(result.report)},
-          {"reference_values", sources_json(result.matched)},
+          {"reference_values", appraisal::matched_json(result.matched)},
           {"platform", machine_json(result)},
           {"valid_from", instant_or_null(result.valid_from)},
           {"valid_until", instant_or_null(result.valid_until)},
@@ -194,7 +162,7 @@ Json to_json(const AppraisalResult& result) {
           {"anchor_is_amd", result.anchor_is_amd},
           {"collateral", digest_or_null(result.collateral)},
           {"not_constrained", result.not_constrained},
-          {"checks", list_of(result.checks)}};
+          {"checks", appraisal::checks_json(result.checks)}};
 }
 
 }  // namespace assay::attestation::snp

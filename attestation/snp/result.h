@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attestation/appraisal/checks.h"
 #include "attestation/snp/error.h"
 #include "attestation/snp/guest_checks.h"
 #include "attestation/snp/reference_values.h"
@@ -19,21 +20,8 @@
 
 namespace assay::attestation::snp {
 
-enum class CheckOutcome : std::uint8_t {
-  kPass,
-  kFail,
-  kNotConstrained,  // the policy or the caller sets no requirement
-};
-// Returns "pass", "fail" or "not-constrained".
-[[nodiscard]] std::string_view name(CheckOutcome outcome);
-
-struct Check {
-  std::string_view id;    // stable, kebab-case; a string literal
-  std::string_view spec;  // where the check is specified; a string literal
-  CheckOutcome outcome = CheckOutcome::kPass;
-  std::string expected;
-  std::string actual;
-};
+using appraisal::Check;
+using appraisal::CheckOutcome;
 
 // Whether the TCB is new enough. AMD signs no list of levels, so that only the policy's minimums
 // tell.

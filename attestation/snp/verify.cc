@@ -12,20 +12,10 @@
 namespace assay::attestation::snp {
 namespace {
 
-// Values that a check compared, for the record.
-struct Compared {
-  std::string expected;
-  std::string actual;
-  CheckOutcome outcome = CheckOutcome::kPass;
-};
+using appraisal::Compared;
+using appraisal::plain;
+using appraisal::record;
 using StepResult = Checked<Compared>;
-
-StepResult plain(Outcome outcome) {
-  if (!outcome) {
-    return std::unexpected(std::move(outcome).error());
-  }
-  return Compared{};
-}
 
 // A check that passed although the policy asks for nothing.
 StepResult free_of(Outcome outcome, bool is_free) {
@@ -34,19 +24,6 @@ StepResult free_of(Outcome outcome, bool is_free) {
     step->outcome = CheckOutcome::kNotConstrained;
   }
   return step;
-}
-
-// Writes one check down; true when it passed.
-bool record(AppraisalResult& result, std::string_view id, std::string_view spec, StepResult step) {
-  if (!step) {
-    result.checks.push_back(
-        {id, spec, CheckOutcome::kFail, step.error().expected, step.error().actual});
-    result.failure = std::move(step).error();
-    return false;
-  }
-  result.checks.push_back(
-      {id, spec, step->outcome, std::move(step->expected), std::move(step->actual)});
-  return true;
 }
 
 // Evidence in parts, borrowed.

@@ -112,7 +112,7 @@ std::optional<Reference> reference_from(std::string_view name) {
              : std::optional(static_cast<Reference>(found - kReferenceNames.begin()));
 }
 
-const Measurement& measurement(const TdReport& report, Reference reference) {
+const Measurement& value_of(const TdReport& report, Reference reference) {
   switch (reference) {
     case Reference::kMrtd:
       return report.mrtd;

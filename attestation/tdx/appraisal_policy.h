@@ -38,7 +38,7 @@ inline constexpr std::size_t kReferenceCount = 9;
 [[nodiscard]] std::string_view name(Reference reference);
 [[nodiscard]] std::optional<Reference> reference_from(std::string_view name);
 // Returns the register of `report` that `reference` is about. Borrowed from `report`.
-[[nodiscard]] const Measurement& measurement(const TdReport& report, Reference reference);
+[[nodiscard]] const Measurement& value_of(const TdReport& report, Reference reference);
 
 // Imported values that belong together (attestation/tdx/reference_values.h).
 struct ReferenceSet {

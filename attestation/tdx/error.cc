@@ -23,12 +23,4 @@ std::string_view name(TdxError error) { return kRows[std::to_underlying(error)].
 std::string_view meaning(TdxError error) { return kRows[std::to_underlying(error)].meaning; }
 std::size_t tdx_error_count() { return kRows.size(); }
 
-std::string code(const Failure& failure) {
-  std::string text(name(failure.error));
-  if (!failure.parameter.empty()) {
-    text += ':' + failure.parameter;
-  }
-  return text;
-}
-
 }  // namespace assay::attestation::tdx

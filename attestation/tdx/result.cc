@@ -100,39 +100,7 @@ Json platform_json(const std::optional<PlatformIdentity>& platform) {
           {"pck_certificate", text_or_null(platform->pck_certificate)}};
 }
 
-Json matched_json(const std::vector<MatchedReference>& matched) {
-  Json json = Json::object();
-  for (const MatchedReference& one : matched) {
-    json[std::string(name(one.reference))].push_back(one.source);
-  }
-  return json;
-}
-
-Json checks_json(const std::vector<Check>& checks) {
-  Json json = Json::array();
-  for (const Check& check : checks) {
-    json.push_back({{"id", check.id},
-                    {"spec", check.spec},
-                    {"outcome", name(check.outcome)},
-                    {"expected", check.expected},
-                    {"actual", check.actual}});
-  }
-  return json;
-}
-
 }  // namespace
-
-std::string_view name(CheckOutcome outcome) {
-  switch (outcome) {
-    case CheckOutcome::kPass:
-      return "pass";
-    case CheckOutcome::kFail:
-      return "fail";
-    case CheckOutcome::kNotConstrained:
-      break;
-  }
-  return "not-constrained";
-}
 
 std::optional<std::string> error_code(const AppraisalResult& result) {
   return result.failure ? std::optional(code(*result.failure)) : std::nullopt;
@@ -148,7 +116,7 @@ Json to_json(const AppraisalResult& result) {
           {"report", result.body_type ? Json(name_of(*result.body_type)) : Json(nullptr)},
           {"tcb", tcb_json(result)},
           {"measurements", measurements_json(result)},
-          {"reference_values", matched_json(result.matched)},
+          {"reference_values", appraisal::matched_json(result.matched)},
           {"platform", platform_json(result.platform)},
           {"event_log", result.event_log ? to_json(*result.event_log) : Json(nullptr)},
           {"valid_from", time_or_null(result.valid_from)},
@@ -157,7 +125,7 @@ Json to_json(const AppraisalResult& result) {
           {"anchor_is_intel", result.anchor_is_intel},
           {"collateral", text_or_null(result.collateral)},
           {"not_constrained", result.not_constrained},
-          {"checks", checks_json(result.checks)}};
+          {"checks", appraisal::checks_json(result.checks)}};
 }
 
 }  // namespace assay::attestation::tdx

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attestation/appraisal/checks.h"
 #include "attestation/tdx/error.h"
 #include "attestation/tdx/event_log.h"
 #include "attestation/tdx/quote_parse.h"
@@ -21,21 +22,8 @@
 
 namespace assay::attestation::tdx {
 
-enum class CheckOutcome : std::uint8_t {
-  kPass,
-  kFail,
-  kNotConstrained,  // the policy or the caller sets no requirement
-};
-// Returns "pass", "fail" or "not-constrained".
-[[nodiscard]] std::string_view name(CheckOutcome outcome);
-
-struct Check {
-  std::string_view id;    // stable, kebab-case; a string literal
-  std::string_view spec;  // where the check is specified; a string literal
-  CheckOutcome outcome = CheckOutcome::kPass;
-  std::string expected;
-  std::string actual;
-};
+using appraisal::Check;
+using appraisal::CheckOutcome;
 
 // The identity of the machine, from the PCK certificate after the signatures of its chain were
 // verified. The validity times and revocation of the chain are checked later, so the result of

@@ -15,34 +15,10 @@
 namespace assay::attestation::tdx {
 namespace {
 
-// Values that a check compared, for the record.
-struct Compared {
-  std::string expected;
-  std::string actual;
-  CheckOutcome outcome = CheckOutcome::kPass;
-};
+using appraisal::Compared;
+using appraisal::plain;
+using appraisal::record;
 using StepResult = Checked<Compared>;
-
-// A check without values worth recording.
-StepResult plain(Outcome outcome) {
-  if (!outcome) {
-    return std::unexpected(std::move(outcome).error());
-  }
-  return Compared{};
-}
-
-// Writes one check down; true when it passed.
-bool record(AppraisalResult& result, std::string_view id, std::string_view spec, StepResult step) {
-  if (!step) {
-    result.checks.push_back(
-        {id, spec, CheckOutcome::kFail, step.error().expected, step.error().actual});
-    result.failure = std::move(step).error();
-    return false;
-  }
-  result.checks.push_back(
-      {id, spec, step->outcome, std::move(step->expected), std::move(step->actual)});
-  return true;
-}
 
 template <typename Value>
 StepResult equal(TdxError error, const Value& expected, const Value& actual) {
@@ -318,7 +294,7 @@ bool Verification::appraise_references() {
     const auto reference = static_cast<Reference>(i);
     auto outcome = plain(match.check(reference));
     if (outcome) {
-      outcome->actual = hex_encode(measurement(quote_.report, reference));
+      outcome->actual = hex_encode(value_of(quote_.report, reference));
       if (!context_.policy.constrains(reference)) {
         outcome->outcome = CheckOutcome::kNotConstrained;
       }

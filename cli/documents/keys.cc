@@ -248,7 +248,10 @@ Result<attestation::TrustedRoots> roots_in(const Json& trust) {
   for (const Json& item : client::list_at(trust, "trusted_roots")) {
     ASSAY_ASSIGN(const std::string text, canonical_json(member_at(item, "document")));
     ASSAY_ASSIGN(auto root, attestation::sigstore::parse_trusted_root(as_bytes(text)));
-    roots.emplace(text_at(item, "name"), std::move(root));
+    if (!roots.emplace(text_at(item, "name"), std::move(root)).second) {
+      return fail(ErrorCode::kUsage, "The trust file has two trusted roots of one name",
+                  text_at(item, "name"));
+    }
   }
   return roots;
 }

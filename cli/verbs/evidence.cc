@@ -86,7 +86,7 @@ Result<Json> reference_values(const Bytes& quote) {
        {attestation::tdx::Reference::kMrtd, attestation::tdx::Reference::kRtmr0,
         attestation::tdx::Reference::kRtmr1, attestation::tdx::Reference::kRtmr2}) {
     values[std::string(name(reference))] =
-        Json::array({hex_encode(measurement(parsed->report, reference))});
+        Json::array({hex_encode(value_of(parsed->report, reference))});
   }
   return values;
 }

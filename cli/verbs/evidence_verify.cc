@@ -100,7 +100,7 @@ void print_measurements(const tdx::AppraisalResult& result) {
   for (const auto reference :
        {tdx::Reference::kMrtd, tdx::Reference::kRtmr0, tdx::Reference::kRtmr1,
         tdx::Reference::kRtmr2, tdx::Reference::kRtmr3, tdx::Reference::kMrseam}) {
-    print_field(name(reference), hex_encode(measurement(*result.report, reference)));
+    print_field(name(reference), hex_encode(value_of(*result.report, reference)));
   }
   print_field("report data", hex_encode(result.report->report_data));
 }

@@ -170,7 +170,7 @@ Json to_json(const Health& status, Timestamp limit, bool well) {
   }
   return {{"ready", status.trouble.empty()},
           {"trouble", status.trouble},
-          {"well", well},
+          {"well", well && status.left_out.empty()},
           {"ends", std::move(ends)},
           {"left_out", status.left_out}};
 }
@@ -207,7 +207,8 @@ Result<Exit> status(const Context& context, const StatusOptions& options) {
   } else {
     print(found, now, limit);
   }
-  return well ? Exit::kYes : Exit::kNo;
+  // No yes about what was not looked at.
+  return !well ? Exit::kNo : found.left_out.empty() ? Exit::kYes : Exit::kTrouble;
 }
 
 }  // namespace
@@ -221,8 +222,9 @@ void add_status(const Command& root, Context& context) {
   verb.note(
       "Looks at the service, its TLS certificate, keys, principals, enrolments of nodes, and\n"
       "collateral with its revocation lists. Exits with 1 when the service is not ready, or when\n"
-      "something has ended or ends within the span. Your roles decide what can be looked at: an\n"
-      "auditor sees all.");
+      "something has ended or ends within the span, and with 2 when nothing has, but your roles "
+      "did\n"
+      "not show everything. An auditor sees all.");
   verb.example("assay status", "what needs attention in the next two weeks");
   verb.example("assay status --within 30d -o json", "the same for a monitor");
   verb.action([options, &context] { return status(context, *options); });

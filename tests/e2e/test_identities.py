@@ -163,6 +163,12 @@ class Identities(unittest.TestCase):
             status, said = self.verified(VECTORS / "rekor2-dsse.bundle.json", "changed.json")
             self.assertEqual((status, said["error"]["code"]), (1, code))
 
+        trust["trusted_roots"] *= 2
+        (service.dir / "changed.json").write_text(json.dumps(trust))
+        done = service.run("assay", "attest", "verify", "evaluation.bundle.json", "--trust", "changed.json", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("two trusted roots of one name", done.stderr)
+
     def test_5_an_identity_says_what_is_missing(self):
         for options in (("--certificate-identity", "a@b.example"),
                         ("--certificate-identity", "a@b.example", "--certificate-oidc-issuer",

@@ -17,7 +17,7 @@ namespace assay::attestation::tdx::testing {
   policy.allow_evaluation_number_mismatch = false;
   policy.rejected_advisories = {"INTEL-SA-00001"};
   for (std::size_t i = 0; i < kReferenceCount; ++i) {
-    policy.reference_values.at(i) = {measurement(sound.quote.report, static_cast<Reference>(i))};
+    policy.reference_values.at(i) = {value_of(sound.quote.report, static_cast<Reference>(i))};
   }
   policy.platform_allow_list = {sound.platform.ppid};
   policy.require_event_log = true;

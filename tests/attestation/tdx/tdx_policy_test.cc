@@ -133,7 +133,7 @@ TEST(TdxReferences, EachRegister_IsCompared) {
   for (std::size_t i = 0; i < kReferenceCount; ++i) {
     const auto reference = static_cast<Reference>(i);
     const std::string member(name(reference));
-    const std::string actual = hex_encode(measurement(spec.quote.report, reference));
+    const std::string actual = hex_encode(value_of(spec.quote.report, reference));
     const std::string wrong = actual == other ? std::string(96, '1') : other;
     const auto list = [&](const std::string& values) {
       return R"({"reference_values":{")" + member + R"(":[)" + values + "]}}";

@@ -83,8 +83,12 @@ class Status(served.TestCase):
             with self.subTest(path):
                 self.say()
                 self.answer("GET", path, problem(403, "forbidden"))
-                self.assertEqual(self.status()["left_out"], names)
-        self.assertIn("TLS certificate", self.assay("status", *self.to).err)
+                said = self.status(code=TROUBLE)
+                self.assertEqual((said["left_out"], said["well"]), (names, False))
+        self.assertIn("TLS certificate", self.assay("status", *self.to, code=TROUBLE).err)
+        self.say(keys=[{"purpose": "signer", "identity": "eva", "not_after": days(1)}])
+        self.answer("GET", "/metrics", problem(403, "forbidden"))
+        self.status(code=NO)
 
     def test_other_errors_are_no_answer(self):
         for path in ("/v1/trust", "/v1/nodes", "/v1/collateral", "/metrics"):
