@@ -36,10 +36,14 @@ struct Prepared {
 
 void expect_at_most(const std::string& name, double times,
                     const std::function<Prepared()>& prepare) {
-  constexpr int kRounds = 2;
+  // Other guests of the machine make a round dearer, never cheaper: the bound holds when it holds
+  // in one of six.
+  constexpr int kRounds = 6;
   double least = 1e9;
   double most = 0;
-  for (int round = 0; round < kRounds && !testing::Test::HasFatalFailure(); ++round) {
+  for (int round = 0;
+       round < kRounds && (round < 2 || least > most) && !testing::Test::HasFatalFailure();
+       ++round) {
     const Prepared prepared = prepare();
     most = most_ms(prepared.bytes, times);
     least = std::min(least, least_ms(1, prepared.work));
