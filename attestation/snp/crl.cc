@@ -7,6 +7,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include "attestation/crypto/crl_parts.h"
 #include "attestation/snp/certificate_rules.h"
 #include "attestation/x509/handles.h"
 
@@ -14,10 +15,7 @@ namespace assay::attestation::snp {
 namespace {
 
 using CrlHandle = Handle<X509_CRL, X509_CRL_free>;
-using CrlNumberHandle = Handle<ASN1_INTEGER, ASN1_INTEGER_free>;
 using PssHandle = Handle<RSA_PSS_PARAMS, RSA_PSS_PARAMS_free>;
-
-constexpr long kVersion2 = 1;  // the field holds the version less one
 
 // A sign byte and the magnitude.
 Bytes serial_bytes(const ASN1_INTEGER* serial) {
@@ -26,57 +24,6 @@ Bytes serial_bytes(const ASN1_INTEGER* serial) {
   Bytes bytes = {static_cast<std::uint8_t>(ASN1_STRING_type(serial) == V_ASN1_NEG_INTEGER)};
   bytes.insert(bytes.end(), data, data + size);
   return bytes;
-}
-
-// RFC 5280 section 5.2: what is critical must be understood.
-bool has_critical_extension(const STACK_OF(X509_EXTENSION) * extensions) {
-  for (int i = 0; i < sk_X509_EXTENSION_num(extensions); ++i) {
-    if (X509_EXTENSION_get_critical(sk_X509_EXTENSION_value(extensions, i)) != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool is_partial(const X509_CRL* crl) {
-  return X509_CRL_get_ext_by_NID(crl, NID_issuing_distribution_point, -1) >= 0 ||
-         X509_CRL_get_ext_by_NID(crl, NID_delta_crl, -1) >= 0;
-}
-
-std::uint64_t number_of(const X509_CRL* crl) {
-  const CrlNumberHandle number(
-      static_cast<ASN1_INTEGER*>(X509_CRL_get_ext_d2i(crl, NID_crl_number, nullptr, nullptr)));
-  std::uint64_t value = 0;
-  if (number == nullptr || ASN1_STRING_type(number.get()) == V_ASN1_NEG_INTEGER) {
-    return 0;
-  }
-  return ASN1_INTEGER_get_uint64(&value, number.get()) == 1 ? std::min(value, kMaxCrlNumber)
-                                                            : kMaxCrlNumber;
-}
-
-// RFC 5280 section 5.1.1.2: the signed part names the same algorithm as the signature, which
-// OpenSSL does not compare. In DER the signed part of version 2 begins with three bytes of its
-// version.
-bool names_one_algorithm(const X509_CRL* crl, ByteView der) {
-  constexpr std::ptrdiff_t kVersionBytes = 3;
-  const unsigned char* next = der.data();
-  const unsigned char* const end = next + der.size();
-  for (int level = 0; level < 2; ++level) {
-    long size = 0;
-    int tag = 0;
-    int tag_class = 0;
-    if (ASN1_get_object(&next, &size, &tag, &tag_class, end - next) != V_ASN1_CONSTRUCTED) {
-      return false;
-    }
-  }
-  const X509_ALGOR* algorithm = nullptr;
-  X509_CRL_get0_signature(crl, nullptr, &algorithm);
-  unsigned char* out = nullptr;
-  const int size = i2d_X509_ALGOR(algorithm, &out);
-  const bool same = size > 0 && end - next >= kVersionBytes + size &&
-                    std::equal(out, out + size, next + kVersionBytes);
-  OPENSSL_free(out);
-  return same;
 }
 
 // RFC 4055 section 3.1.
@@ -112,11 +59,6 @@ bool is_der(X509_CRL* crl, ByteView der) {
   X509_CRL_get0_signature(crl, &signature, nullptr);
   constexpr long kUnusedBits = 0x07;
   return same && (signature->flags & kUnusedBits) == 0;
-}
-
-bool is_complete(const X509_CRL* crl) {
-  return X509_CRL_get_version(crl) == kVersion2 &&
-         !has_critical_extension(X509_CRL_get0_extensions(crl)) && !is_partial(crl);
 }
 
 Checked<std::vector<Bytes>> serials_of(X509_CRL* crl) {

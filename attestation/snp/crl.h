@@ -15,7 +15,6 @@ namespace assay::attestation::snp {
 
 inline constexpr std::size_t kMaxCrlBytes = 1U << 20;  // real ones are below 1 KiB
 // Larger numbers, which may have 20 octets, count as this one.
-inline constexpr std::uint64_t kMaxCrlNumber = 0xffffffff;
 
 struct RevocationList {
   std::uint64_t number = 0;  // cRLNumber; 0: none; at most kMaxCrlNumber

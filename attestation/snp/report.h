@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "attestation/appraisal/report_data.h"
 #include "attestation/snp/error.h"
 #include "attestation/snp/generation.h"
 #include "schemas/core/bytes.h"
@@ -20,7 +21,7 @@ inline constexpr std::size_t kSignedBytes = 0x2a0;
 // A report with its certificate table: real tables have three certificates in 16 KiB.
 inline constexpr std::size_t kMaxEvidenceBytes = 64U << 10;
 
-using ReportData = std::array<std::uint8_t, 64>;
+using appraisal::ReportData;
 using Sha384Value = std::array<std::uint8_t, 48>;
 using ChipId = std::array<std::uint8_t, 64>;
 

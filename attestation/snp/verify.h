@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "attestation/appraisal/report_data.h"
 #include "attestation/snp/appraisal_policy.h"
 #include "attestation/snp/collateral.h"
 #include "attestation/snp/result.h"
@@ -20,22 +21,7 @@
 
 namespace assay::attestation::snp {
 
-// The required value of REPORT_DATA. There is no default. A caller without a requirement must pass
-// not_requested(), for which AppraisalResult::report_data_bound is false.
-class ReportDataExpectation {
- public:
-  [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {
-    return ReportDataExpectation(value);
-  }
-  [[nodiscard]] static ReportDataExpectation not_requested() {
-    return ReportDataExpectation(std::nullopt);
-  }
-  [[nodiscard]] const std::optional<ReportData>& value() const { return value_; }
-
- private:
-  explicit ReportDataExpectation(std::optional<ReportData> value) : value_(value) {}
-  std::optional<ReportData> value_;
-};
+using appraisal::ReportDataExpectation;
 
 // The inputs of verify() besides evidence, collateral and anchors. Borrows the policy.
 struct VerifyContext {

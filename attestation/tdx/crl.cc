@@ -5,6 +5,8 @@
 
 #include <openssl/x509v3.h>
 
+#include "attestation/crypto/crl_parts.h"
+
 namespace assay::attestation::tdx {
 
 // The root CRL has no error of its own for a foreign issuer: it is simply not the anchor's.
@@ -16,35 +18,6 @@ const CrlErrors kPckCrlErrors = {TdxError::kPckCrlFormat, TdxError::kPckCrlIssue
                                  TdxError::kPckCrlNotYetValid};
 
 namespace {
-
-constexpr long kVersion2 = 1;  // the field holds the version less one
-
-// RFC 5280 section 5.2: what is critical must be understood, and the extensions that narrow a list
-// (issuing distribution point, delta indicator) are critical by definition.
-bool has_critical_extension(const STACK_OF(X509_EXTENSION) * extensions) {
-  for (int i = 0; i < sk_X509_EXTENSION_num(extensions); ++i) {
-    if (X509_EXTENSION_get_critical(sk_X509_EXTENSION_value(extensions, i)) != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool is_partial(const X509_CRL* crl) {
-  return X509_CRL_get_ext_by_NID(crl, NID_issuing_distribution_point, -1) >= 0 ||
-         X509_CRL_get_ext_by_NID(crl, NID_delta_crl, -1) >= 0;
-}
-
-std::uint64_t number_of(const X509_CRL* crl) {
-  const Asn1IntegerHandle number(
-      static_cast<ASN1_INTEGER*>(X509_CRL_get_ext_d2i(crl, NID_crl_number, nullptr, nullptr)));
-  std::uint64_t value = 0;
-  if (number == nullptr || ASN1_STRING_type(number.get()) == V_ASN1_NEG_INTEGER) {
-    return 0;
-  }
-  return ASN1_INTEGER_get_uint64(&value, number.get()) == 1 ? std::min(value, kMaxCrlNumber)
-                                                            : kMaxCrlNumber;
-}
 
 std::string name_of(const X509_NAME* name) {
   std::array<char, 256> text{};
@@ -73,10 +46,9 @@ Checked<RevocationList> parse_crl(ByteView der, const CrlErrors& errors) {
   const unsigned char* next = der.data();
   X509CrlHandle crl(der.empty() ? nullptr
                                 : d2i_X509_CRL(nullptr, &next, static_cast<long>(der.size())));
-  if (crl == nullptr || next != der.data() + der.size() ||
-      X509_CRL_get_version(crl.get()) != kVersion2 ||
-      X509_CRL_get_signature_nid(crl.get()) != NID_ecdsa_with_SHA256 ||
-      has_critical_extension(X509_CRL_get0_extensions(crl.get())) || is_partial(crl.get())) {
+  if (crl == nullptr || next != der.data() + der.size() || !is_complete(crl.get()) ||
+      !names_one_algorithm(crl.get(), der) ||
+      X509_CRL_get_signature_nid(crl.get()) != NID_ecdsa_with_SHA256) {
     return reject(errors.format, "a complete DER CRL of version 2");
   }
   const auto this_update = to_timestamp(X509_CRL_get0_lastUpdate(crl.get()));

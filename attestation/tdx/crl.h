@@ -14,7 +14,6 @@ namespace assay::attestation::tdx {
 inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
 
 // Larger numbers, which may have 20 octets, count as this one.
-inline constexpr std::uint64_t kMaxCrlNumber = 0xffffffff;
 
 struct CrlErrors {
   TdxError format, issuer, signature, expired, not_yet_valid;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "attestation/appraisal/report_data.h"
 #include "attestation/tdx/error.h"
 #include "schemas/core/bytes.h"
 
@@ -17,7 +18,7 @@ inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
 using Svns = std::array<std::uint8_t, 16>;
 using Measurement = std::array<std::uint8_t, 48>;
 using Bits64 = std::array<std::uint8_t, 8>;  // little-endian, as in the report
-using ReportData = std::array<std::uint8_t, 64>;
+using appraisal::ReportData;
 
 // Body types of version 5 quotes; a version 4 quote always holds a TD 1.0 report.
 enum class BodyType : std::uint16_t { kTd10 = 2, kTd15 = 3, kTd15Ex = 4 };

@@ -8,9 +8,9 @@
 // that a service needs. The first check that fails ends the verification and names the error.
 #pragma once
 
-#include <optional>
 #include <span>
 
+#include "attestation/appraisal/report_data.h"
 #include "attestation/tdx/appraisal_policy.h"
 #include "attestation/tdx/collateral.h"
 #include "attestation/tdx/result.h"
@@ -20,22 +20,7 @@
 
 namespace assay::attestation::tdx {
 
-// The required value of REPORTDATA. There is no default. A caller without a requirement must pass
-// not_requested(), for which AppraisalResult::report_data_bound is false.
-class ReportDataExpectation {
- public:
-  [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {
-    return ReportDataExpectation(value);
-  }
-  [[nodiscard]] static ReportDataExpectation not_requested() {
-    return ReportDataExpectation(std::nullopt);
-  }
-  [[nodiscard]] const std::optional<ReportData>& value() const { return value_; }
-
- private:
-  explicit ReportDataExpectation(std::optional<ReportData> value) : value_(value) {}
-  std::optional<ReportData> value_;
-};
+using appraisal::ReportDataExpectation;
 
 // The inputs of verify() besides quote, collateral and anchors. Borrows the policy and the log.
 struct VerifyContext {

@@ -12,6 +12,5 @@ namespace assay::attestation::tdx {
 using X509Handle = Handle<X509, X509_free>;
 using X509CrlHandle = Handle<X509_CRL, X509_CRL_free>;
 using AuthorityKeyHandle = Handle<AUTHORITY_KEYID, AUTHORITY_KEYID_free>;
-using Asn1IntegerHandle = Handle<ASN1_INTEGER, ASN1_INTEGER_free>;
 
 }  // namespace assay::attestation::tdx
