@@ -44,6 +44,25 @@ build: ## install what is missing, build programs and tests (build/release)
 	@$(MAKE) -s build/release/.configured-tests
 	@$(call cmake_build,release,all)
 
+PREFIX ?= /usr/local
+.PHONY: install
+install: ## programs, man pages, completion and systemd units below PREFIX (/usr/local; DESTDIR=DIR before it)
+	@$(install) build
+	@mkdir -p build
+	@$(MAKE) -s build/release/.configured
+	@$(call cmake_build,release,packages)
+	@cmake --install build/release --prefix "$(PREFIX)" --strip >build/install.log
+	@echo "installed below $(DESTDIR)$(PREFIX)"
+
+.PHONY: deb
+deb: ## Debian packages assay and assayd (build/deb)
+	@$(install) build packages
+	@mkdir -p build
+	@$(MAKE) -s build/release/.configured
+	@$(call cmake_build,release,packages)
+	@cpack --config build/release/CPackConfig.cmake -B build/deb >build/deb.log || { cat build/deb.log; exit 1; }
+	@ls build/deb/*.deb
+
 .PHONY: test
 test: build ## build everything and run the tests
 	@tests/run.sh build/release
@@ -188,7 +207,7 @@ bundle: ## programs and benchmarks with their libraries, to copy to another mach
 	@deploy/bundle.sh build/release build/bundle
 
 .PHONY: fresh
-fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (needs root)
+fresh: ## docs/getting-started.md, make demo, make test and docs/installing.md on a bare Debian 12 (needs root)
 	@$(install) fresh
 	@deploy/fresh.sh
 

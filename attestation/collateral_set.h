@@ -24,18 +24,20 @@ namespace assay::attestation {
 // One signed document of a set.
 struct CollateralPart {
   // "tdx/tcb-info/<fmspc>", "tdx/qe-identity", "tdx/root-crl", "tdx/pck-crl/<platform|processor>",
-  // "sev-snp/crl/<generation>".
-  // Under an anchor other than the vendor's the name contains the anchor, as in
+  // "sev-snp/crl/<generation>", "nvidia-gpu/rim/<id>", "nvidia-gpu/ocsp/<SHA-256 of a
+  // certificate>". Under an anchor other than the vendor's the name contains the anchor, as in
   // "tdx/<anchor>/root-crl", so that collateral of a simulator cannot make the vendor's look old.
   std::string name;
-  std::string_view kind;     // "tcb-info", "qe-identity", "root-crl", "pck-crl", "amd-crl"
+  // "tcb-info", "qe-identity", "root-crl", "pck-crl", "amd-crl", "rim", "ocsp"
+  std::string_view kind;
   std::uint64_t number = 0;  // evaluation number, or number of the CRL; at most 2^32 - 1
   Timestamp issued;
   Timestamp next_update;
   // Digest of what the part says besides its dates. Two parts with the same substance lead to the
   // same verdict while both are valid.
   Digest substance;
-  std::vector<std::string_view> members;  // of the bundle, which make up this part
+  std::vector<std::string> members;  // of the bundle, which make up this part
+  std::vector<std::string> asks{};   // names of parts that say whether this one is revoked
 };
 
 // Returns a number by which parts of one name are ordered: by `number`, then by `issued`, to the
@@ -61,6 +63,8 @@ class CollateralSet {
   // Parts that are authentic by themselves. A TDX bundle without the chain of its PCK CRL has no
   // part for that CRL, which is then only verified with a quote.
   [[nodiscard]] virtual const std::vector<CollateralPart>& parts() const = 0;
+  // Whether a service keeps the bundle as one document, too, beside its parts.
+  [[nodiscard]] virtual bool is_kept_whole() const { return true; }
   // Memory in bytes, with all that the set may remember of evidence later. An estimate.
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
 };
@@ -69,6 +73,10 @@ using CollateralSetPtr = std::shared_ptr<const CollateralSet>;
 // Returns the types of evidence with collateral as state, in ascending order. Names of parts begin
 // with their type and a slash.
 [[nodiscard]] std::vector<std::string_view> types_with_collateral();
+
+// Returns true when evidence of this type counts only under all parts that it asks for. Otherwise
+// the verifier says what is missing.
+[[nodiscard]] bool needs_all_parts(std::string_view type);
 
 // Returns the members of the bundle that make up `part`, an object of texts.
 [[nodiscard]] Json members_of(const CollateralSet& set, const CollateralPart& part);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
+#include "schemas/device_state.h"
 #include "schemas/evidence.h"
 #include "schemas/measured_boot.h"
 #include "schemas/trust.h"
@@ -71,8 +73,9 @@ struct AppraisedEvidence {
   // matched: "appraisal" for the policy's own, or the name of an imported set. A measurement that
   // is not constrained is not in it.
   std::map<std::string, std::vector<std::string>> matched;
-  std::optional<MeasuredBoot> boot;  // present when the evidence has a log that was accepted
-  Json result;                       // all details, for people and records
+  std::optional<MeasuredBoot> boot;   // present when the evidence has a log that was accepted
+  std::optional<DeviceState> device;  // of accepted evidence of a device
+  Json result;                        // all details, for people and records
 };
 
 enum class Purpose : std::uint8_t {
@@ -80,6 +83,7 @@ enum class Purpose : std::uint8_t {
   kEnrol,    // to enrol a node: without reference values the evidence is refused
              // (REFERENCE_VALUES_MISSING), unless `appraisal` waives them
   kStage,    // for a statement (schemas/stage_evidence.h), with the same demand
+  kDevice,   // to enrol a device beside evidence of its node
 };
 
 // What verifies evidence of one type: built in, or a plug-in
@@ -113,5 +117,13 @@ class EvidenceVerifier {
   // Checks that an appraisal can be used: its policy and its anchors must parse.
   [[nodiscard]] virtual Status check(const Appraisal& appraisal) const = 0;
 };
+
+// Returns true when evidence of this type is about one device of a node, not about the node.
+[[nodiscard]] bool is_of_device(std::string_view type);
+
+// Checks devices that were accepted for one node against each other: no one is there twice, and
+// those of a board that protects only as a whole are all there. Returns the error code of the
+// evidence type; empty: they go together.
+[[nodiscard]] std::string fault_of_devices(std::span<const DeviceState> devices);
 
 }  // namespace assay::attestation

@@ -34,7 +34,9 @@ Result<NoteVerifier> parse_verifier_key(std::string_view text) {
 Result<Checkpoint> verify_checkpoint(std::string_view note, const NoteVerifier& verifier) {
   ASSAY_ASSIGN(SignedCheckpoint parsed, parse_checkpoint(note));
   if (parsed.checkpoint.origin != verifier.key_name) {
-    return fail(ErrorCode::kMalformedCheckpoint, "the checkpoint is of another log");
+    return fail(ErrorCode::kMalformedCheckpoint,
+                "the checkpoint is of the log " + parsed.checkpoint.origin +
+                    ", and the verifier key is of the log " + verifier.key_name);
   }
   ASSAY_ASSIGN(const Bytes key_hash, note_key_hash(verifier.key_name, verifier.key.der()));
   bool found = false;

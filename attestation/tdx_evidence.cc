@@ -61,20 +61,9 @@ Status add_imported(const Appraisal& appraisal, AppraisalPolicy& policy) {
   return {};
 }
 
-Result<AppraisalPolicy> read_appraisal_policy(const Appraisal& appraisal) {
-  auto policy = tdx::parse_appraisal_policy(appraisal.policy);
-  if (!policy) {
-    Error error = std::move(policy).error();
-    error.where = "/policy" + error.where;
-    return std::unexpected(std::move(error));
-  }
-  ASSAY_TRY(add_imported(appraisal, *policy));
-  return policy;
-}
-
 Result<Terms> read_terms(const Appraisal& appraisal) {
   Terms terms;
-  ASSAY_ASSIGN(terms.policy, read_appraisal_policy(appraisal));
+  ASSAY_ASSIGN(terms.policy, tdx_policy_of(appraisal));
   terms.anchors.push_back(tdx::intel_root());
   for (const Bytes& der : appraisal.dangerous_anchors) {
     auto anchor = TrustAnchor::from_der(der);
@@ -280,6 +269,17 @@ class TdxVerifier final : public EvidenceVerifier {
 
 }  // namespace
 
+Result<tdx::AppraisalPolicy> tdx_policy_of(const Appraisal& appraisal) {
+  auto policy = tdx::parse_appraisal_policy(appraisal.policy);
+  if (!policy) {
+    Error error = std::move(policy).error();
+    error.where = "/policy" + error.where;
+    return std::unexpected(std::move(error));
+  }
+  ASSAY_TRY(add_imported(appraisal, *policy));
+  return policy;
+}
+
 std::unique_ptr<const EvidenceVerifier> make_tdx_verifier() {
   return std::make_unique<TdxVerifier>();
 }
@@ -291,7 +291,7 @@ Result<AppraisedEvidence> appraise_tdx_under(const CollateralSet& set, const Evi
   if (collateral == nullptr) {
     return fail(ErrorCode::kInternal, "a set of TDX collateral that is none");
   }
-  ASSAY_ASSIGN(const AppraisalPolicy policy, read_appraisal_policy(appraisal));
+  ASSAY_ASSIGN(const AppraisalPolicy policy, tdx_policy_of(appraisal));
   AppraisalResult result;
   if (accepts(appraisal, set)) {
     result = tdx::verify(

@@ -2,7 +2,7 @@
 // One thread verifies evidence of NVIDIA devices, beside P-384 verifications in the same rounds,
 // which are the limit. Measured are reports of a GPU and of a switch, with device and RIM known and
 // with nothing known, and the opening of RIMs.
-//   attestation_nvidia_bench [rounds=200] [json=FILE|-]
+//   attestation_nvidia_bench [rounds=200] [only=TEXT] [json=FILE|-]      TEXT: of the names of rows
 // Exits with 1 when a known device takes more than kMaxWarmRatio of two verifications, or a RIM
 // longer than kMaxRimUs. Nobody but NVIDIA signs a RIM of 300 KiB: that one is read, its chain and
 // digest are verified, and it is refused.
@@ -93,10 +93,13 @@ struct Row {
 
 class Bench {
  public:
-  explicit Bench(std::size_t rounds) : rounds_(rounds) {}
+  Bench(std::size_t rounds, std::string only) : rounds_(rounds), only_(std::move(only)) {}
 
   template <typename Work>
   void row(const std::string& what, double max_ratio, double max_us, const Work& work) {
+    if (what.find(only_) == std::string::npos) {
+      return;
+    }
     std::vector<double> limits;
     // Each round has both, so that what else the machine does weighs on both.
     const Times times = measure(
@@ -117,6 +120,7 @@ class Bench {
 
  private:
   std::size_t rounds_;
+  std::string only_;
   TwoSignatures signatures_;
   std::vector<Row> results_;
 };
@@ -168,7 +172,7 @@ int main(int argc, char** argv) {
   const std::size_t rounds = bench::number(options, "rounds", 200);
   const std::string json = bench::text(options, "json", "");
   std::FILE* const out = json == "-" ? stderr : stdout;
-  Bench bench(rounds);
+  Bench bench(rounds, bench::text(options, "only", ""));
   measure_all(bench);
   Json rows = Json::array();
   bool kept = true;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/verb_help.h"
 #include "schemas/core/error.h"
 
 namespace assay::cli {
@@ -23,13 +24,17 @@ class Command {
   // Adds a verb below this one.
   [[nodiscard]] Command add(const std::string& name, const std::string& about) const;
 
-  // Add a required argument, an optional argument, or a list of at least one argument.
+  // Add a required argument, an optional argument, or a list of at least one argument, or
+  // of any number.
   void argument(const std::string& name, std::string& into, const std::string& about) const;
   void argument(const std::string& name, std::uint64_t& into, const std::string& about) const;
   void optional_argument(const std::string& name, std::string& into,
                          const std::string& about) const;
   void arguments(const std::string& name, std::vector<std::string>& into,
                  const std::string& about) const;
+
+  void optional_arguments(const std::string& name, std::vector<std::string>& into,
+                          const std::string& about) const;
 
   // Add options with a value: "--name,-n". `value` is the name of the value in the help. A vector
   // receives one value each time the option is given.
@@ -52,6 +57,11 @@ class Command {
   // Add to the end of the help: a paragraph, or a command line with an explanation.
   void note(const std::string& text) const;
   void example(const std::string& line, const std::string& what) const;
+
+  // Sets the heading under which the verbs that are added next are listed.
+  void task(const std::string& heading) const;
+  // Returns what was declared so far of this verb and of those below it.
+  [[nodiscard]] const VerbHelp& described() const;
 
   // Leaves the verb out of the help: only this program itself calls it.
   void hide() const;

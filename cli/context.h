@@ -22,6 +22,7 @@ struct Context {
   std::string version;
   std::string output = "text";  // value of --output
   bool quiet = false;
+  bool wide = false;  // tables are printed whole, however wide the terminal is
 
   [[nodiscard]] Format format() const { return output == "json" ? Format::kJson : Format::kText; }
   [[nodiscard]] bool json() const { return format() == Format::kJson; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 namespace assay::cli {
 
 namespace {
+
+bool reader_left = false;  // the other end of the pipe that standard output is was closed
 
 // The character of a sequence of at most three bytes, as JSON escapes it.
 void escape_json(std::string& out, std::string_view sequence) {
@@ -52,12 +55,6 @@ std::string escape_deceptive(std::string_view json) {
   }
 }
 
-// Characters, as far as columns are concerned.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0U) != 0x80U; }));
-}
-
 // JSON escapes the controls below U+0020 itself. All others stand inside of texts, where an escape
 // means the same.
 std::string dump(const Json& value, int indent) {
@@ -66,7 +63,11 @@ std::string dump(const Json& value, int indent) {
 
 }  // namespace
 
-void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print_text(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+    reader_left = reader_left || errno == EPIPE;
+  }
+}
 
 void print_document(std::string_view text) {
   if (::isatty(STDOUT_FILENO) == 0) {
@@ -126,35 +127,33 @@ Result<Exit> refuse_or_fail(const Context& context, Error error) {
 }
 
 int finish_output(int status) {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  const bool flushed = std::fflush(stdout) == 0;
+  if (reader_left || (!flushed && errno == EPIPE)) {
+    return status;  // as in `assay ... | head`: the reader has what it wanted
+  }
+  if (!flushed || std::ferror(stdout) != 0) {
     warning("error: the result could not be written to standard output");
     return static_cast<int>(Exit::kTrouble);
   }
   return status;
 }
 
-std::string Table::text() const {
-  std::vector<std::size_t> widths;
-  std::vector<std::vector<std::string>> cells;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    auto& line = cells.emplace_back();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line.push_back(printable(row[i]));
-      widths[i] = std::max(widths[i], width_of(line.back()));
-    }
+void print_table(const Context& context, const Table& table) {
+  const Table::Fitted fitted = table.fit(context.wide ? 0 : terminal_columns(STDOUT_FILENO));
+  print_text(fitted.text);
+  std::string left_out;
+  for (const std::string& head : fitted.left_out) {
+    left_out += (left_out.empty() ? "" : ", ") + head;
   }
-  std::string out;
-  for (const auto& line : cells) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      out += line[i];
-      if (i + 1 < line.size()) {
-        out.append(widths[i] - width_of(line[i]) + 2, ' ');
-      }
-    }
-    out += '\n';
+  if (!left_out.empty()) {
+    message(context, "no room for " + left_out + "; --wide shows all");
+  } else if (fitted.shortened) {
+    message(context, "shortened to fit; --wide shows all");
   }
-  return out;
+}
+
+void print_fields(const Context& context, const Table& table) {
+  print_text(table.fields(context.wide ? 0 : terminal_columns(STDOUT_FILENO)));
 }
 
 std::string human_bytes(double bytes) {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cli/context.h"
+#include "cli/layout.h"
 #include "schemas/core/error.h"
 #include "schemas/core/error_json.h"
 #include "schemas/core/json.h"
@@ -48,20 +48,14 @@ void report_error(const Context& context, const Error& error);
 [[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);
 
 // Flushes stdout. Returns `status`, or prints a message and returns 2 when the result could not be
-// written.
+// written. A reader that closed the pipe early is no error.
 [[nodiscard]] int finish_output(int status);
 
-// A table with aligned columns. Cells are made printable.
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  [[nodiscard]] bool empty() const { return rows_.size() == 1; }
-  [[nodiscard]] std::string text() const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
+// Prints a table. On a terminal it is made as wide as this, and a message says what was left out;
+// --wide prints all of it. Elsewhere it is printed whole.
+void print_table(const Context& context, const Table& table);
+// Prints names and values; on a terminal the values are wrapped.
+void print_fields(const Context& context, const Table& table);
 
 // Returns "12.3 GB": decimal units, three digits.
 [[nodiscard]] std::string human_bytes(double bytes);

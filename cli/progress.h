@@ -30,10 +30,10 @@ class Progress {
 
   // Returns true when a line or a redrawn bar is due.
   [[nodiscard]] bool is_due(Steady::time_point now);
-  [[nodiscard]] std::string line(std::uint64_t done, std::uint64_t total,
+  // Draws `what_`, the part that is done, and `rest`; on a terminal in one line of it.
+  void draw(std::uint64_t done, std::uint64_t total, const std::string& rest);
+  [[nodiscard]] std::string rest(std::uint64_t done, std::uint64_t total,
                                  Steady::time_point now) const;
-  [[nodiscard]] std::string head(std::uint64_t done, std::uint64_t total) const;
-  void draw(const std::string& text);
 
   std::string what_;
   bool silent_;

@@ -18,22 +18,26 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Members of a profile, with their environment variables and where they go.
+// Members of a profile, with their flags, their environment variables and where they go.
 struct Setting {
   const char* member;
   const char* variable;
+  const char* name;                     // of the flag
   std::string ConnectionFlags::* flag;  // null: there is no flag
   std::string Connection::* target;
   bool is_path;
 };
 
 constexpr Setting kSettings[] = {
-    {"server", "ASSAY_SERVER", &ConnectionFlags::server, &Connection::server, false},
-    {"admission_server", "ASSAY_ADMISSION_SERVER", nullptr, &Connection::admission_server, false},
-    {"ca", "ASSAY_CA", &ConnectionFlags::ca, &Connection::ca, true},
-    {"token_file", "ASSAY_TOKEN_FILE", &ConnectionFlags::token_file, &Connection::token_file, true},
-    {"cert", "ASSAY_CERT", &ConnectionFlags::cert, &Connection::cert, true},
-    {"key", "ASSAY_CERT_KEY", &ConnectionFlags::cert_key, &Connection::cert_key, true},
+    {"server", "ASSAY_SERVER", "--server", &ConnectionFlags::server, &Connection::server, false},
+    {"admission_server", "ASSAY_ADMISSION_SERVER", "", nullptr, &Connection::admission_server,
+     false},
+    {"ca", "ASSAY_CA", "--ca", &ConnectionFlags::ca, &Connection::ca, true},
+    {"token_file", "ASSAY_TOKEN_FILE", "--token-file", &ConnectionFlags::token_file,
+     &Connection::token_file, true},
+    {"cert", "ASSAY_CERT", "--cert", &ConnectionFlags::cert, &Connection::cert, true},
+    {"key", "ASSAY_CERT_KEY", "--cert-key", &ConnectionFlags::cert_key, &Connection::cert_key,
+     true},
 };
 
 Result<Json> read_profile(const std::string& path) {
@@ -90,6 +94,24 @@ Result<std::string> check_address(std::string address, bool path_allowed) {
   return address;
 }
 
+// The service takes a caller by its token where it shows both a token and a certificate. The token
+// comes first among the settings.
+void note_credential(const Setting& setting, const std::string& value, const std::string& source,
+                     Connection& connection) {
+  const bool token = setting.target == &Connection::token_file;
+  if (value.empty() || (!token && setting.target != &Connection::cert)) {
+    return;
+  }
+  const std::string what =
+      std::string(token ? "the token in " : "the certificate in ") + value + " (" + source + ")";
+  if (connection.credential.empty()) {
+    connection.credential = what;
+  } else {
+    connection.overruled = "the service knows you by " + connection.credential + ", not by " +
+                           what + "; leave one of them out";
+  }
+}
+
 Status check(const Connection& connection) {
   if (connection.cert.empty() != connection.cert_key.empty()) {
     return fail(ErrorCode::kUsage,
@@ -120,16 +142,20 @@ Result<Connection> resolve_connection(const ConnectionFlags& flags, Endpoint end
   Connection connection;
   for (const Setting& setting : kSettings) {
     std::string value = setting.flag == nullptr ? "" : flags.*setting.flag;
+    std::string source = setting.name;
     if (value.empty()) {
       value = environment(setting.variable);
+      source = setting.variable;
     }
     if (value.empty() && profile.first.contains(setting.member)) {
       value = profile.first.at(setting.member).get<std::string>();
+      source = "the profile";
       // Paths in a profile are relative to it, wherever the command runs.
       if (setting.is_path && !value.empty()) {
         value = (std::filesystem::path(profile.second) / value).string();
       }
     }
+    note_credential(setting, value, source, connection);
     connection.*setting.target = std::move(value);
   }
   if (endpoint == Endpoint::kAdmission && !flags.server.empty()) {

@@ -31,6 +31,11 @@ struct Connection {
   std::string token_file;        // may be empty
   std::string cert;              // PEM file; may be empty
   std::string cert_key;          // PEM file; set when cert is set
+  // The credential by which the service takes the caller, with its source: "the token in ci.token
+  // (--token-file)". Empty: no credential.
+  std::string credential;
+  // Why a credential that is set as well does not count; empty: there is none.
+  std::string overruled;
   std::uint64_t timeout_seconds = 60;
   std::uint64_t retries = 4;
 };

@@ -117,7 +117,10 @@ Status write_file(const std::string& path, ByteView bytes, mode_t mode) {
   struct stat old{};
   const bool exists = path != "-" && ::stat(path.c_str(), &old) == 0;
   if (path == "-" || (exists && is_standard_output(old))) {
-    return write_all(STDOUT_FILENO, "standard output", bytes);
+    // A reader that closed the pipe early, such as head, has what it wanted.
+    return assay::write_all(STDOUT_FILENO, bytes) || errno == EPIPE
+               ? Status()
+               : unwritable("standard output", errno);
   }
   if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
     return write_in_place(path, bytes);

@@ -369,6 +369,10 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) {
       return response;
     }
     Error error = error_from(*response);
+    if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthenticated) {
+      const std::string& shown = impl_->connection.credential;
+      error.detail += shown.empty() ? "; no credential was sent" : "; sent was " + shown;
+    }
     const bool may_repeat = request.repeatable || says_not_done(*response);
     if (last || !may_repeat || !is_retryable(*response)) {
       return std::unexpected(std::move(error));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS GET of public documents of a vendor or of a cache of them. Certificates and host names are
-// always checked; redirects are not followed, and no credential or cookie is sent. What arrives
-// must be verified by its own signatures: the transport only keeps others from reading and from
-// changing it on its way.
+// HTTPS GET, or POST of a question, of public documents of a vendor or of a cache of them.
+// Certificates and host names are always checked; redirects are not followed, and no credential or
+// cookie is sent. What arrives must be verified by its own signatures: the transport only keeps
+// others from reading and from changing it on its way.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct PublicRequest {
   std::string user_agent{};
   std::uint64_t timeout_seconds = 30;  // for all of it
   std::size_t max_bytes = 4U << 20;    // of the body
+  Bytes post{};                        // empty: a GET
+  std::string post_type{};             // media type of `post`
 };
 
 struct PublicDocument {

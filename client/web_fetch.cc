@@ -124,6 +124,10 @@ void prepare(const Easy& easy, const WebRequest& request, const HeaderList& head
     set(easy, CURLOPT_LOW_SPEED_LIMIT, kStallBytes);
     set(easy, CURLOPT_LOW_SPEED_TIME, kStallSeconds);
   }
+  if (!request.post.empty()) {
+    set(easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(request.post.size()));
+    set(easy, CURLOPT_POSTFIELDS, request.post.data());  // borrowed
+  }
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, headers.get());
   set(easy, CURLOPT_WRITEFUNCTION, &take_piece);

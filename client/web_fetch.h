@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP GET of something that is not the service: documents of a vendor, blobs of a registry.
+// One HTTP GET of something that is not the service: documents of a vendor, blobs of a registry. Or
+// a POST of a question that changes nothing, which OCSP asks so.
 // Certificates and host names are always checked. Redirects are not followed, no cookie is kept,
 // and only the headers of the caller are sent. What arrives must be verified by the caller: by its
 // digest or its own signatures.
@@ -26,6 +27,7 @@ struct WebRequest {
   std::string user_agent{};
   std::uint64_t timeout_seconds = 30;  // for all of it; 0: as long as something arrives
   std::uint64_t max_bytes = 4U << 20;  // of the body
+  Bytes post{};                        // the question; empty: a GET
 };
 
 struct WebAnswer {

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Proves that a bare Debian 12 is enough: makes one in a folder (debootstrap, minbase), clones HEAD
-# into it, types the commands of docs/getting-started.md, and runs `make demo` and `make test`, as root.
+# into it, types the commands of docs/getting-started.md, runs `make demo` and `make test`, and types
+# docs/installing.md, as root.
 #
 # Usage: deploy/fresh.sh [COMMAND...]        other commands to run in the clone, each one argument
 #
@@ -13,7 +14,8 @@ cd "$(dirname -- "$0")/.."
 
 suite=bookworm
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay/$suite-minbase.tar.gz
-[ $# -gt 0 ] || set -- "tests/e2e/walk.sh docs/getting-started.md && git clean -fdq" "make demo" "make test"
+[ $# -gt 0 ] || set -- "tests/e2e/walk.sh docs/getting-started.md && git clean -fdq" "make demo" "make test" \
+    tests/packages/installed.sh
 
 if [ "$(id -u)" -ne 0 ]; then
     echo "deploy/fresh.sh needs root: it makes a system of its own and changes into it" >&2

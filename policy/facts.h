@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts that a decision is about, as plain values. The callers (server, cli) collect facts from
-// verified and stored documents; evaluation reads no other source. docs/glossary.md explains terms.
+// long-file: all facts of one document, read top to bottom.
+// Facts that a decision is about: plain values that callers collect from verified documents.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policy/container_image.h"
+#include "policy/device_fact.h"
 #include "policy/memory_fact.h"
 #include "policy/shared_list.h"
 #include "policy/stage_evidence_fact.h"
@@ -95,6 +96,9 @@ struct NodeFact {
   std::string appraisal_error;                 // error code if refused at present; empty: accepted
   MatchedReferences matched{};                 // which reference values matched
   std::optional<MeasuredBoot> boot{};          // absent: no event log, or none that was accepted
+  std::vector<DeviceFact> devices{};           // with evidence of their own
+  // How many devices the node's registration states; absent: it states none.
+  std::optional<std::uint64_t> devices_registered{};
 };
 
 // The newest report of the node about the artifact, for one scope and one place. A report is a
@@ -119,7 +123,12 @@ struct ReportFact {
   bool worker_measured = false;    // the worker key is bound to accepted evidence
   bool appraisal_current = false;  // the evidence is accepted by the appraisal policy in force
   std::optional<Timestamp> evidence_valid_until{};  // as StageEvidenceFact::valid_until
+  // Every device that read is a device of the node with evidence that counts
+  // (policy/device_fact.h).
   bool device_attested = false;
+  std::optional<Timestamp> devices_valid_until{};  // when the first of that evidence ends
+  // Anchors of that evidence but the vendor's, as NodeCondition names them; ascending.
+  std::vector<std::string> device_anchors{};
   std::uint64_t spot_checks = 0;
   std::optional<DocumentId> report;
 };

@@ -37,13 +37,23 @@ Result<NodeDevice> read_json(json::As<NodeDevice> /*type*/, const Json& json) {
   return json::read<NodeDevice>(json);
 }
 
+static auto members_of(json::As<PresentedDevice>) {
+  return std::tuple(json::always("uuid", &PresentedDevice::uuid),
+                    json::always("evidence", &PresentedDevice::evidence));
+}
+Json to_json(const PresentedDevice& device) { return json::write(device); }
+Result<PresentedDevice> read_json(json::As<PresentedDevice> /*type*/, const Json& json) {
+  return json::read<PresentedDevice>(json);
+}
+
 static auto members_of(json::As<Enrolment>) {
   using T = Enrolment;
   return std::tuple(json::always("request", &T::request),
                     json::always("nonce", &T::nonce, document::kNonce),
                     json::always("public_key", &T::public_key),
                     json::if_set("evidence", &T::evidence), json::always("devices", &T::devices),
-                    json::if_set("identity_token", &T::identity_token, json::checked(check_token)));
+                    json::if_set("identity_token", &T::identity_token, json::checked(check_token)),
+                    json::if_set("device_evidence", &T::device_evidence));
 }
 Json to_json(const Enrolment& enrolment) { return json::write(enrolment); }
 Result<Enrolment> parse_enrolment(ByteView payload) {

@@ -26,6 +26,17 @@ struct NodeDevice {
 [[nodiscard]] Json to_json(const NodeDevice& device);
 [[nodiscard]] Result<NodeDevice> read_json(json::As<NodeDevice> type, const Json& json);
 
+// Evidence of one device, as the node presents it.
+struct PresentedDevice {
+  std::string
+      uuid;  // as reports name the device: "GPU-..."; the node's word for whose evidence it is
+  Evidence evidence;
+};
+[[nodiscard]] Json to_json(const PresentedDevice& device);
+[[nodiscard]] Result<PresentedDevice> read_json(json::As<PresentedDevice> type, const Json& json);
+
+inline constexpr std::size_t kMaxPresentedDevices = 32;
+
 struct Enrolment {
   EnrolmentRequest request;
   Nonce nonce;
@@ -33,6 +44,8 @@ struct Enrolment {
   std::optional<Evidence> evidence;  // absent: an unmeasured worker
   std::vector<NodeDevice> devices;   // at most 64
   std::string identity_token{};      // ServiceAccount token; empty: none
+  // Beside evidence of the node; as many, and in the order, as request.devices.
+  std::vector<PresentedDevice> device_evidence{};
 };
 [[nodiscard]] Json to_json(const Enrolment& enrolment);
 [[nodiscard]] Result<Enrolment> parse_enrolment(ByteView payload);

@@ -2,6 +2,8 @@
 // Evidence: shape by evidence.schema.json. Report data: exact bytes in schemas/evidence.h.
 #include "schemas/evidence.h"
 
+#include <algorithm>
+
 #include "schemas/core/hmac.h"
 #include "schemas/core/sha.h"
 #include "schemas/document.h"
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::string_view kEnrolDomain = kChallengeDomains[0];
 constexpr std::string_view kReportDomain = kChallengeDomains[1];
+constexpr std::string_view kDeviceDomain = "assay/device/v1";
 constexpr std::string_view kStatementDomain = "assay/statement/v1";
 constexpr std::string_view kPlatformDomain = "assay/platform/v1";
 
@@ -59,7 +62,8 @@ static auto members_of(json::As<EnrolmentRequest>) {
   return std::tuple(json::always("audience", &T::audience), json::always("node", &T::node),
                     json::always("platform", &T::platform),
                     json::constant("purpose", name(ChallengePurpose::kEnrol)),
-                    json::if_set("identity_token", &T::identity_token));
+                    json::if_set("identity_token", &T::identity_token),
+                    json::if_set("devices", &T::devices));
 }
 Json to_json(const EnrolmentRequest& request) { return json::write(request); }
 Result<EnrolmentRequest> read_json(json::As<EnrolmentRequest> /*type*/, const Json& json) {
@@ -81,6 +85,22 @@ ReportDataParts report_parts(const Nonce& nonce, ByteView spki, ByteView report_
 ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
                                       const EnrolmentRequest& request) {
   return report_data_of(kEnrolDomain, enrolment_parts(nonce, spki, request));
+}
+
+Nonce device_nonce(const Nonce& nonce, ByteView spki) {
+  constexpr std::array<std::uint8_t, 1> kEnd = {0};
+  const Digest key = sha256(spki);
+  const Digest digest =
+      sha(HashAlgorithm::kSha256, {as_bytes(kDeviceDomain), kEnd, nonce, key.bytes()});
+  Nonce made{};
+  std::ranges::copy(digest.bytes(), made.begin());
+  return made;
+}
+
+ReportDataBytes device_report_data(const Nonce& device_nonce) {
+  ReportDataBytes data{};
+  std::ranges::copy(device_nonce, data.begin());
+  return data;
 }
 
 ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki) {

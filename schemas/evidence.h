@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/challenge.h"
 #include "schemas/core/bytes.h"
+#include "schemas/core/digest.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 
@@ -18,6 +20,8 @@ namespace assay {
 
 inline constexpr std::string_view kTdxEvidence = "tdx";
 inline constexpr std::string_view kSnpEvidence = "sev-snp";
+inline constexpr std::string_view kNvidiaEvidence = "nvidia-gpu";  // of one device of a node
+inline constexpr std::string_view kNvidiaMediaType = "application/vnd.assay.nvidia-device+json";
 // Of `quote`: a TDX quote, and evidence of any other type. What verifiers elsewhere say of a
 // machine repeats its event log, and several devices have a chain of certificates each.
 inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
@@ -26,7 +30,8 @@ inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
 // JSON: {"type":"tdx","media_type","quote":BASE64,"event_log":BASE64,"collateral":{nine strings}}.
-// For sev-snp, `quote` is a report with its certificate table, and collateral {"crl"}. Other types
+// For sev-snp, `quote` is a report with its certificate table, and collateral {"crl"}. For
+// nvidia-gpu, `quote` is the JSON of one device (attestation/nvidia/evidence_file.h). Other types
 // are verified by plug-ins: their quote and collateral are what the plug-in understands. Schema:
 // evidence.schema.json. `event_log` says what the machine started; only its replay to the registers
 // in the quote makes it true. `collateral` is verified by its own signatures under the configured
@@ -52,14 +57,15 @@ struct Evidence {
 using ReportDataBytes = std::array<std::uint8_t, 64>;
 
 // What an enrolment asks for. The report data of the evidence contains a hash over the JCS bytes of
-// this request. JSON: {"audience","node","platform","purpose":"enrol"}, and "identity_token" when
-// there is one.
+// this request. JSON: {"audience","node","platform","purpose":"enrol"}, "identity_token" when there
+// is one, and "devices" when there is evidence of devices.
 struct EnrolmentRequest {
   std::string audience;
   std::string node;
   std::string
       platform;  // as AppraisedEvidence names it, such as a PPID in hex; empty without evidence
-  std::string identity_token{};  // lowercase hex of the token's SHA-256; empty without a token
+  std::string identity_token{};   // lowercase hex of the token's SHA-256; empty without a token
+  std::vector<Digest> devices{};  // SHA-256 of the `quote` of each device's evidence, in its order
   bool operator==(const EnrolmentRequest&) const = default;
 };
 [[nodiscard]] Json to_json(const EnrolmentRequest& request);
@@ -71,6 +77,11 @@ struct EnrolmentRequest {
 // Returns SHA-512("assay/report/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(report payload)).
 [[nodiscard]] ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki,
                                                  ByteView report_payload);
+// Returns SHA-256("assay/device/v1" || 0x00 || nonce || SHA-256(spki)), the nonce with which each
+// device of an enrolment is asked. As report data of that evidence it stands before 32 bytes of
+// zero.
+[[nodiscard]] Nonce device_nonce(const Nonce& nonce, ByteView spki);
+[[nodiscard]] ReportDataBytes device_report_data(const Nonce& device_nonce);
 // Returns SHA-512("assay/statement/v1" || 0x00 || statement id || SHA-256(spki)), with the 32 bytes
 // of the id. `spki` is the key that signed the statement.
 [[nodiscard]] ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki);

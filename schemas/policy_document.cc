@@ -147,7 +147,8 @@ static auto members_of(json::As<NodeCondition>) {
   return std::tuple(json::if_set("max_evidence_age_seconds", &T::max_evidence_age_seconds),
                     json::or_default("worker_measured", &T::worker_measured),
                     json::if_set("tcb_status", &T::tcb_status),
-                    json::if_set("anchors", &T::anchors), json::if_set("boot", &T::boot));
+                    json::if_set("anchors", &T::anchors), json::if_set("boot", &T::boot),
+                    json::if_set("device", &T::device));
 }
 
 // What only a report of scope device-memory has.
@@ -167,6 +168,7 @@ static auto members_of(json::As<ReportCondition>) {
                     json::if_set("max_age_seconds", &T::max_age_seconds),
                     json::or_default("worker_measured", &T::worker_measured),
                     json::or_default("device_attested", &T::device_attested),
+                    json::if_set("anchors", &T::anchors),
                     json::if_set("min_spot_checks", &T::min_spot_checks));
 }
 static Json to_json(const ReportCondition& condition) {

@@ -17,6 +17,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/core/model_format.h"
+#include "schemas/device_demands.h"
 #include "schemas/evidence_demands.h"
 #include "schemas/lineage_condition.h"
 #include "schemas/policy_match.h"
@@ -120,7 +121,8 @@ struct NodeCondition {
   // Digests ("sha256:...") of anchors (root certificates) that are accepted in addition to the
   // vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
-  std::optional<BootDemands> boot{};  // absent: no event log is asked for
+  std::optional<BootDemands> boot{};      // absent: no event log is asked for
+  std::optional<DeviceDemands> device{};  // absent: no evidence of devices is asked for
 };
 // The scope of reports (schemas/verification_report.h) about the memory of processes.
 inline constexpr std::string_view kDeviceMemoryScope = "device-memory";
@@ -146,6 +148,7 @@ struct ReportCondition {
   std::optional<std::uint64_t> max_age_seconds;
   bool worker_measured = true;
   bool device_attested = false;
+  std::vector<std::string> anchors{};  // of evidence of devices, as NodeCondition::anchors
   std::optional<std::uint64_t> min_spot_checks;  // least number of spans answered correctly
   MemoryDemands memory{};                        // used only with scope device-memory
 };

@@ -82,11 +82,11 @@ static auto members_of(json::As<ServiceAccountIssuer>) {
 }
 static auto members_of(json::As<Registration>) {
   using T = Registration;
-  return std::tuple(json::always("id", &T::id), json::always("node", &T::node),
-                    json::always("principal", &T::principal),
-                    json::if_set("platforms", &T::platforms),
-                    json::or_default("nodes_per_platform", &T::nodes_per_platform),
-                    json::if_set("service_account", &T::service_account));
+  return std::tuple(
+      json::always("id", &T::id), json::always("node", &T::node),
+      json::always("principal", &T::principal), json::if_set("platforms", &T::platforms),
+      json::or_default("nodes_per_platform", &T::nodes_per_platform),
+      json::if_set("devices", &T::devices), json::if_set("service_account", &T::service_account));
 }
 static Status together(const Registration& registration) {
   for (const std::string_view label : labels_of(registration.node)) {

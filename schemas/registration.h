@@ -34,6 +34,7 @@ struct Registration {
   // Required for a pattern, because otherwise the principal alone could take any free name that the
   // pattern covers.
   std::optional<ServiceAccountIssuer> service_account;
+  std::optional<std::uint64_t> devices{};  // that give evidence, of each node; absent: not said
   bool operator==(const Registration&) const = default;
 };
 

@@ -14,8 +14,8 @@
 
 namespace assay::server {
 
-// Intel issues collateral for 30 days and renews it each day.
-inline constexpr std::chrono::days kCollateralWarning{7};
+// Intel issues collateral for 30 days and renews it each day. Somebody may have to carry it.
+inline constexpr std::chrono::days kCollateralWarning{14};
 
 // Thread-safe.
 class CollateralWatch {

@@ -16,6 +16,7 @@
 #include "schemas/posix/descriptor_limit.h"
 #include "server/app.h"
 #include "server/check.h"
+#include "server/config_paths.h"
 #include "server/init.h"
 #include "server/listeners.h"
 #include "server/rotate.h"
@@ -186,6 +187,9 @@ int check(const std::string& config_path, bool deep, bool json) {
   }
   if (json) {
     std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  } else if (findings->empty()) {
+    std::cout << "nothing is wrong with the store"
+              << (deep ? "" : "; --deep looks at the whole log and every document") << '\n';
   }
   return findings->empty() ? 0 : kFindings;
 }
@@ -243,9 +247,15 @@ int check_config(const std::string& config_path, bool print) {
     return complain(config.error());
   }
   const SystemClock clock;
-  const Status tls = check_tls_files(*config, clock.now());
-  if (!tls) {
-    return complain(tls.error());
+  std::vector<Error> wrong = check_paths(*config);
+  if (const Status tls = check_tls_files(*config, clock.now()); !tls) {
+    wrong.push_back(tls.error());
+  }
+  for (const Error& error : wrong) {
+    static_cast<void>(complain(error));
+  }
+  if (!wrong.empty()) {
+    return kUsageOrOperation;
   }
   if (print) {
     std::cout << to_json(*config).dump(2) << '\n';

@@ -17,7 +17,8 @@ namespace assay::storage {
 
 // Evidence that an enrolment, a report or a statement depends on, and its newest appraisal.
 struct EvidenceRow {
-  // "node:NAME" for an enrolment, "job:ID" for a report; for a statement as stage_subject() says.
+  // "node:NAME" for an enrolment, "job:ID" for a report, "device:PLATFORM" for a device of an
+  // enrolment; for a statement as stage_subject() says.
   std::string subject;
   std::string node;        // node that gave the evidence; empty for a statement
   std::string type;        // of the evidence
@@ -45,6 +46,8 @@ struct EvidenceRow {
   std::optional<Timestamp> valid_until{};
   // When to see whether there is newer collateral, so that it counts for longer. Absent: never.
   std::optional<Timestamp> look_at{};
+  // DeviceState of accepted evidence of a device (schemas/device_state.h); otherwise null.
+  Json device{};
 };
 
 // Returns the subject of evidence of this type, with which `key` shows where it signed `statement`:

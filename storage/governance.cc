@@ -3,18 +3,14 @@
 #include "storage/governance.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "schemas/core/json_values.h"
 #include "schemas/core/sha.h"
+#include "schemas/log_chain.h"
 
 namespace assay::storage {
 namespace {
-
-constexpr std::array kChained = {event::kTrustBootstrapped, event::kTrustChanged,
-                                 event::kPolicyActivated, event::kPolicyDeactivated,
-                                 event::kStatementWithdrawn};
 
 std::unexpected<Error> no_link() {
   return fail(ErrorCode::kDataLoss, "a record of trust or policy names no place in their chain");
@@ -78,10 +74,6 @@ GovernanceDigests digests_of(const GovernanceDocuments& documents) {
   return {sha256(as_bytes(documents.trust)), sha256(as_bytes(documents.policies))};
 }
 
-bool is_governance(std::string_view record_type) {
-  return std::find(kChained.begin(), kChained.end(), record_type) != kChained.end();
-}
-
 Json link_to_json(const GovernanceDigests& state, const std::optional<ChainHead>& previous) {
   Json json = {{"trust", state.trust.text()}, {"policies", state.policies.text()}};
   if (previous) {
@@ -92,7 +84,7 @@ Json link_to_json(const GovernanceDigests& state, const std::optional<ChainHead>
 
 Result<ChainLink> link_of(const LogRecord& record) {
   const auto found = record.detail.is_object() ? record.detail.find("chain") : record.detail.end();
-  if (!is_governance(record.type) || found == record.detail.end() || !found->is_object()) {
+  if (!is_chained(record.type) || found == record.detail.end() || !found->is_object()) {
     return no_link();
   }
   const Json& json = *found;

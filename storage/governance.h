@@ -74,8 +74,6 @@ struct ChainLink {
   std::optional<std::pair<LeafIndex, Digest>> previous;
 };
 
-// Returns true when records of this type belong to the chain.
-[[nodiscard]] bool is_governance(std::string_view record_type);
 // Returns the JSON of the link that the next record of the chain contains.
 [[nodiscard]] Json link_to_json(const GovernanceDigests& state,
                                 const std::optional<ChainHead>& previous);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the store about nodes, their challenges, registrations, enrolments, jobs, outlines
-// and evidence (docs/glossary.md). Used through Snapshot and Transaction (storage/store.h), whose
-// rules apply here too. Rows hold the present state; documents and log keep the history.
+// long-file: the whole contract about nodes, challenges, registrations, enrolments, jobs, evidence.
+// The part of the store about these (docs/glossary.md). Used through Snapshot and Transaction
+// (storage/store.h), whose rules apply here too. Rows hold the present state; the log has history.
 #pragma once
 
 #include <optional>
@@ -66,6 +66,9 @@ struct NodeRow {
     bool operator==(const Superseded&) const = default;
   };
   Superseded superseded{};
+  // Devices with evidence of their own, in the order in which the node presented them:
+  // [{"subject": EvidenceRow::subject, "uuid"}].
+  Json device_evidence = Json::array();
   bool operator==(const NodeRow&) const = default;
 };
 

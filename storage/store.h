@@ -201,6 +201,7 @@ struct EventQuery {
   std::string subject;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
+  bool newest_first = false;  // as in DecisionQuery
   ListBounds bounds;
 };
 
@@ -303,7 +304,7 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
   // Appends a record, with its time set to now(), and returns its index. A record of a change of
-  // trust or policy (is_governance() in storage/governance.h) gets a link of the chain of such
+  // trust or policy (is_chained() in schemas/log_chain.h) gets a link of the chain of such
   // records as its detail "chain". The caller must append such a record after the changes that it
   // records, in the same write. If the caller does not, and the chain has already begun, the write
   // fails with the error internal.

@@ -86,6 +86,7 @@ Result<Enrolled> Enroller::ask(const Challenge& challenge) {
   enrolment.nonce = challenge.nonce;
   enrolment.public_key = parts_.signer.public_key();
   enrolment.devices = parts_.devices;
+  ASSAY_TRY(add_devices(enrolment));
   const EvidenceBinding binding{
       enrolment_report_data(challenge.nonce, enrolment.public_key, enrolment.request),
       enrolment_parts(challenge.nonce, enrolment.public_key, enrolment.request)};
@@ -95,6 +96,23 @@ Result<Enrolled> Enroller::ask(const Challenge& challenge) {
   ASSAY_ASSIGN(const attestation::Envelope envelope,
                attestation::sign_envelope(kEnrolmentPayloadType, as_bytes(payload), signers));
   return parts_.service.enrol(as_bytes(attestation::encode_envelope(envelope)));
+}
+
+// Devices count beside evidence of the node alone.
+Status Enroller::add_devices(Enrolment& enrolment) {
+  if (parts_.device_evidence == nullptr || enrolment.request.platform.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(CollectedDevices collected, parts_.device_evidence->collect(device_nonce(
+                                               enrolment.nonce, enrolment.public_key)));
+  if (collected.without && !before_) {
+    parts_.events.tell("without_device_evidence", {{"error", error_json(*collected.without)}});
+  }
+  for (const PresentedDevice& device : collected.devices) {
+    enrolment.request.devices.push_back(sha256(device.evidence.quote));
+  }
+  enrolment.device_evidence = std::move(collected.devices);
+  return {};
 }
 
 Status Enroller::enrol() {

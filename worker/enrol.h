@@ -27,6 +27,7 @@ class Enroller {
 
  private:
   [[nodiscard]] Result<Enrolled> ask(const Challenge& challenge);
+  [[nodiscard]] Status add_devices(Enrolment& enrolment);
 
   Parts& parts_;
   Backoff backoff_;

@@ -13,6 +13,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "schemas/enrolment.h"
+#include "worker/device_evidence.h"
 #include "worker/events.h"
 #include "worker/evidence.h"
 #include "worker/instances/checks.h"
@@ -53,6 +54,8 @@ struct Parts {
   Instances* instances = nullptr;
   Checks* checks = nullptr;
   InstanceWatch* watch = nullptr;
+  // Asked for evidence of the accelerators at each enrolment; null: none is presented.
+  DeviceEvidence* device_evidence = nullptr;
   DeviceDriver* driver = nullptr;  // asked how much device memory processes hold; null: unknown
 };
 

@@ -9,11 +9,13 @@ namespace assay::attestation::nvidia {
 namespace {
 
 constexpr std::int64_t kMaxGraceSeconds = 366LL * 86'400;
+constexpr int kMaxIndex = 254;
+constexpr std::size_t kMaxReasonBytes = 256;
 
 class Faults {
  public:
-  Faults(const DeviceFacts& facts, const Acceptance& acceptance)
-      : facts_(facts), acceptance_(acceptance) {}
+  Faults(const DeviceFacts& facts, const Acceptance& acceptance, Timestamp now)
+      : facts_(facts), acceptance_(acceptance), now_(now) {}
 
   std::vector<Failure> all() {
     judge_revocations();
@@ -63,7 +65,8 @@ class Faults {
         add(NvidiaError::kRimMissing, rim.id, {}, source);
       } else if (rim.state == RimState::kNotYetValid) {
         add(NvidiaError::kRimNotYetValid, {}, rim.id, source);
-      } else if (rim.state == RimState::kExpired && !acceptance_.allow_expired_rim) {
+      } else if (rim.state == RimState::kExpired && !acceptance_.allow_expired_rim &&
+                 !acceptance_.vouched.contains(*rim.digest)) {
         add(NvidiaError::kRimExpired, {}, rim.id + " ended " + to_rfc3339(*rim.ends), source);
       }
     }
@@ -77,8 +80,7 @@ class Faults {
       add(NvidiaError::kNvdecStatus);
     }
     for (const Mismatch& one : facts_.mismatches) {
-      if (std::ranges::find(acceptance_.waived, WaivedMeasurement{one.source, one.index}) !=
-          acceptance_.waived.end()) {
+      if (waiver_of(one, acceptance_, now_) != nullptr) {
         continue;
       }
       std::string golden;
@@ -93,6 +95,7 @@ class Faults {
 
   const DeviceFacts& facts_;
   const Acceptance& acceptance_;
+  Timestamp now_;
   std::vector<Failure> faults_;
 };
 
@@ -108,20 +111,31 @@ Status read_bool(const Json& value, const std::string& member, bool& out) {
   return {};
 }
 
+Result<WaivedMeasurement> read_waiver(const Json& json) {
+  const bool has_form = json.is_object() && json.size() == 4 && json.contains("source") &&
+                        json.contains("index") && json.contains("reason") &&
+                        json.contains("until") &&
+                        (json["source"] == "driver" || json["source"] == "vbios") &&
+                        json["index"].is_number_unsigned() && json["index"] <= kMaxIndex &&
+                        json["reason"].is_string() && json["until"].is_string();
+  const auto until =
+      has_form ? parse_rfc3339(json["until"].get<std::string>()) : Result<Timestamp>(Timestamp());
+  const auto& reason = has_form ? json["reason"].get_ref<const std::string&>() : std::string();
+  if (!has_form || !until || reason.empty() || reason.size() > kMaxReasonBytes) {
+    return bad_member("waived",
+                      R"(a list of {"source":"driver"|"vbios","index":0 to 254,"reason","until"})");
+  }
+  return WaivedMeasurement{json["source"] == "driver" ? RimSource::kDriver : RimSource::kVbios,
+                           json["index"].get<std::uint8_t>(), reason, *until};
+}
+
 Status read_waived(const Json& value, std::vector<WaivedMeasurement>& out) {
   if (!value.is_array() || value.size() > kMaxWaived) {
     return bad_member("waived", "a list of at most " + std::to_string(kMaxWaived));
   }
   for (const Json& one : value) {
-    const bool has_form = one.is_object() && one.size() == 2 && one.contains("source") &&
-                          one.contains("index") &&
-                          (one["source"] == "driver" || one["source"] == "vbios") &&
-                          one["index"].is_number_unsigned() && one["index"] <= 254;
-    if (!has_form) {
-      return bad_member("waived", R"(a list of {"source":"driver"|"vbios","index":0 to 254})");
-    }
-    out.push_back({one["source"] == "driver" ? RimSource::kDriver : RimSource::kVbios,
-                   one["index"].get<std::uint8_t>()});
+    ASSAY_ASSIGN(WaivedMeasurement waived, read_waiver(one));
+    out.push_back(std::move(waived));
   }
   return {};
 }
@@ -156,8 +170,33 @@ Result<Acceptance> parse_acceptance(const Json& json) {
   return acceptance;
 }
 
-std::vector<Failure> shortcomings(const DeviceFacts& facts, const Acceptance& acceptance) {
-  return Faults(facts, acceptance).all();
+Json to_json(const Acceptance& acceptance) {
+  Json waived = Json::array();
+  for (const WaivedMeasurement& one : acceptance.waived) {
+    waived.push_back({{"source", name(one.source)},
+                      {"index", one.index},
+                      {"reason", one.reason},
+                      {"until", to_rfc3339(one.until)}});
+  }
+  return {{"require_nonce", acceptance.require_nonce},
+          {"allow_expired_rim", acceptance.allow_expired_rim},
+          {"allow_certificate_hold", acceptance.allow_certificate_hold},
+          {"require_revocation", acceptance.require_revocation},
+          {"ocsp_grace_seconds", static_cast<std::uint64_t>(acceptance.window.grace.count())},
+          {"waived", std::move(waived)}};
+}
+
+const WaivedMeasurement* waiver_of(const Mismatch& mismatch, const Acceptance& acceptance,
+                                   Timestamp now) {
+  const auto found = std::ranges::find_if(acceptance.waived, [&](const WaivedMeasurement& one) {
+    return one.source == mismatch.source && one.index == mismatch.index && now < one.until;
+  });
+  return found == acceptance.waived.end() ? nullptr : &*found;
+}
+
+std::vector<Failure> shortcomings(const DeviceFacts& facts, const Acceptance& acceptance,
+                                  Timestamp now) {
+  return Faults(facts, acceptance, now).all();
 }
 
 }  // namespace assay::attestation::nvidia

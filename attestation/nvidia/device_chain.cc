@@ -67,17 +67,20 @@ Checked<const Chip*> find_chip(const std::string& name) {
   return &*found;
 }
 
-Checked<std::vector<x509::Certificate>> open_path(std::string_view pem,
-                                                  std::span<const x509::Certificate> roots) {
+Checked<std::vector<x509::Certificate>> parse_chain(std::string_view pem) {
   auto parsed = x509::parse_certificates(as_bytes(pem));
   if (!parsed) {
     return reject(NvidiaError::kDeviceChainFormat, {}, parsed.error().detail);
   }
-  const std::vector<x509::Certificate>& chain = *parsed;
-  if (chain.size() != kChainLength) {
+  if (parsed->size() != kChainLength) {
     return reject(NvidiaError::kDeviceChainShape, std::to_string(kChainLength) + " certificates",
-                  std::to_string(chain.size()));
+                  std::to_string(parsed->size()));
   }
+  return *std::move(parsed);
+}
+
+Outcome check_path(const std::vector<x509::Certificate>& chain,
+                   std::span<const x509::Certificate> roots) {
   // A root counts only by its bytes: anybody can make one with the same name.
   const auto root = std::ranges::find(roots, chain.back());
   if (root == roots.end()) {
@@ -94,7 +97,7 @@ Checked<std::vector<x509::Certificate>> open_path(std::string_view pem,
   if (path->certificates != chain) {
     return reject(NvidiaError::kDeviceChainShape, "each certificate issued by the next");
   }
-  return std::move(*parsed);
+  return {};
 }
 
 std::optional<std::string> pdi_of(const x509::Certificate& device, const Chip& chip) {
@@ -104,6 +107,41 @@ std::optional<std::string> pdi_of(const x509::Certificate& device, const Chip& c
     return std::nullopt;
   }
   return serial.substr(chip.serial_prefix.size());
+}
+
+// The device that certificates describe, whoever issued them.
+Checked<DeviceChain> describe(const std::vector<x509::Certificate>& chain) {
+  const x509::Certificate& leaf = chain.front();
+  auto key = leaf.public_key();
+  if (!key || key->algorithm() != SignatureAlgorithm::kEcdsaP384) {
+    return reject(NvidiaError::kDeviceKeyType);
+  }
+  auto device = device_name(leaf);
+  if (!device) {
+    return std::unexpected(std::move(device).error());
+  }
+  const auto chip = find_chip(device->chip);
+  if (!chip) {
+    return std::unexpected(chip.error());
+  }
+  auto firmware = firmware_of(leaf);
+  if (!firmware) {
+    return std::unexpected(std::move(firmware).error());
+  }
+  const auto begun = std::ranges::max(chain, {}, &x509::Certificate::not_before).not_before();
+  const auto ended = std::ranges::min(chain, {}, &x509::Certificate::not_after).not_after();
+  return DeviceChain{chain,
+                     std::make_shared<const PublicKey>(*std::move(key)),
+                     begun,
+                     ended,
+                     sha256(chain[1].key_der()),
+                     std::move(device->serial),
+                     std::move(device->chip),
+                     (*chip)->architecture,
+                     (*chip)->kind,
+                     pdi_of(chain[1], **chip),
+                     std::move(firmware->fwid),
+                     firmware->is_debuggable};
 }
 
 }  // namespace
@@ -132,41 +170,22 @@ std::string_view name(DeviceKind kind) { return kind == DeviceKind::kGpu ? "gpu"
 
 Checked<DeviceChain> verify_device_chain(std::string_view pem,
                                          std::span<const x509::Certificate> roots) {
-  auto chain = open_path(pem, roots);
+  const auto chain = parse_chain(pem);
   if (!chain) {
-    return std::unexpected(std::move(chain).error());
+    return std::unexpected(chain.error());
   }
-  const x509::Certificate& leaf = chain->front();
-  auto key = leaf.public_key();
-  if (!key || key->algorithm() != SignatureAlgorithm::kEcdsaP384) {
-    return reject(NvidiaError::kDeviceKeyType);
+  if (auto checked = check_path(*chain, roots); !checked) {
+    return std::unexpected(std::move(checked).error());
   }
-  auto device = device_name(leaf);
-  if (!device) {
-    return std::unexpected(std::move(device).error());
+  return describe(*chain);
+}
+
+Checked<DeviceChain> claimed_device_chain(std::string_view pem) {
+  const auto chain = parse_chain(pem);
+  if (!chain) {
+    return std::unexpected(chain.error());
   }
-  const auto chip = find_chip(device->chip);
-  if (!chip) {
-    return std::unexpected(chip.error());
-  }
-  auto firmware = firmware_of(leaf);
-  if (!firmware) {
-    return std::unexpected(std::move(firmware).error());
-  }
-  const auto begun = std::ranges::max(*chain, {}, &x509::Certificate::not_before).not_before();
-  const auto ended = std::ranges::min(*chain, {}, &x509::Certificate::not_after).not_after();
-  return DeviceChain{*chain,
-                     std::make_shared<const PublicKey>(*std::move(key)),
-                     begun,
-                     ended,
-                     sha256((*chain)[1].key_der()),
-                     std::move(device->serial),
-                     std::move(device->chip),
-                     (*chip)->architecture,
-                     (*chip)->kind,
-                     pdi_of((*chain)[1], **chip),
-                     std::move(firmware->fwid),
-                     firmware->is_debuggable};
+  return describe(*chain);
 }
 
 }  // namespace assay::attestation::nvidia

@@ -54,6 +54,10 @@ struct DeviceChain {
 [[nodiscard]] Checked<DeviceChain> verify_device_chain(std::string_view pem,
                                                        std::span<const x509::Certificate> roots);
 
+// Returns what a chain says of its device, of which nothing is verified: it only says where to
+// look. Errors: DEVICE_CHAIN_FORMAT, _SHAPE, DEVICE_KEY_TYPE, DEVICE_UNKNOWN, FWID_FORMAT.
+[[nodiscard]] Checked<DeviceChain> claimed_device_chain(std::string_view pem);
+
 // Returns NVIDIA's roots: of devices, and of RIMs.
 [[nodiscard]] const x509::Certificate& device_root();
 [[nodiscard]] const x509::Certificate& rim_root();

@@ -8,6 +8,8 @@
 namespace assay::attestation::nvidia {
 namespace {
 
+constexpr std::size_t kMaxEvidenceMemory = 4 * kMaxEvidenceFile;
+
 std::unexpected<Failure> bad_device(std::string expected, std::size_t device) {
   return reject(NvidiaError::kEvidenceFormat, std::move(expected), {}, std::to_string(device));
 }
@@ -52,12 +54,21 @@ Checked<Evidence> read_device(const Json& object, std::size_t number) {
   return evidence;
 }
 
-const Json* list_of(const Json& json) {
+// The devices of a document of any of the forms; an object of one device is a list of one. Empty
+// for another object.
+Json list_of(Json json) {
   if (!json.is_object()) {
-    return &json;
+    return json;
   }
   const auto list = json.find("device_evidence_list");
-  return list != json.end() ? &*list : nullptr;
+  if (list != json.end()) {
+    return std::move(*list);
+  }
+  Json one = Json::array();
+  if (json.contains("evidence")) {
+    one.push_back(std::move(json));
+  }
+  return one;
 }
 
 Json optional_text(const std::optional<std::string>& text) {
@@ -108,17 +119,18 @@ Checked<std::vector<Evidence>> parse_evidence(ByteView bytes) {
   if (bytes.size() > kMaxEvidenceFile) {
     return reject(NvidiaError::kInputTooLarge, std::to_string(kMaxEvidenceFile) + " bytes");
   }
-  const auto json = parse_json(bytes, {.max_bytes = kMaxEvidenceFile, .max_depth = 8});
-  const Json* list = json ? list_of(*json) : nullptr;
-  if (list == nullptr || !list->is_array() || list->empty()) {
+  auto json = parse_json(
+      bytes, {.max_bytes = kMaxEvidenceFile, .max_depth = 8, .max_memory = kMaxEvidenceMemory});
+  const Json list = json ? list_of(*std::move(json)) : Json();
+  if (!list.is_array() || list.empty()) {
     return reject(NvidiaError::kEvidenceFormat, "a list of evidence in JSON");
   }
-  if (list->size() > kMaxDevices) {
+  if (list.size() > kMaxDevices) {
     return reject(NvidiaError::kInputTooLarge, std::to_string(kMaxDevices) + " devices",
-                  std::to_string(list->size()));
+                  std::to_string(list.size()));
   }
   std::vector<Evidence> all;
-  for (const Json& object : *list) {
+  for (const Json& object : list) {
     auto evidence = read_device(object, all.size());
     if (!evidence) {
       return std::unexpected(std::move(evidence).error());
@@ -126,6 +138,22 @@ Checked<std::vector<Evidence>> parse_evidence(ByteView bytes) {
     all.push_back(*std::move(evidence));
   }
   return all;
+}
+
+Checked<Evidence> parse_device(ByteView bytes) {
+  if (bytes.size() > kMaxDeviceEvidence) {
+    return reject(NvidiaError::kInputTooLarge, std::to_string(kMaxDeviceEvidence) + " bytes");
+  }
+  const auto json = parse_json(bytes, {.max_bytes = kMaxDeviceEvidence, .max_depth = 2});
+  const auto is_known = [](const auto& member) {
+    return member.key() == "arch" || member.key() == "nonce" || member.key() == "evidence" ||
+           member.key() == "certificate";
+  };
+  if (!json || !json->is_object() || !std::ranges::all_of(json->items(), is_known)) {
+    return reject(NvidiaError::kEvidenceFormat,
+                  "an object with arch, nonce, evidence, certificate");
+  }
+  return read_device(*json, 0);
 }
 
 Json to_json(const DeviceFacts& facts) {

@@ -122,16 +122,19 @@ Checked<Firmware> from_tcb_info(ByteView extension) {
 
 }  // namespace
 
-Checked<Firmware> firmware_of(const x509::Certificate& leaf) {
-  const auto composite = x509::extension_value(leaf, kCompositeDeviceId);
-  const auto tcb_info = x509::extension_value(leaf, kTcbInfo);
-  if (composite && tcb_info) {
+Checked<Firmware> read_extensions(const FirmwareExtensions& extensions) {
+  if (extensions.composite && extensions.tcb_info) {
     return unreadable();
   }
-  if (composite) {
-    return from_composite(*composite);
+  if (extensions.composite) {
+    return from_composite(*extensions.composite);
   }
-  return tcb_info ? from_tcb_info(*tcb_info) : Checked<Firmware>(Firmware{});
+  return extensions.tcb_info ? from_tcb_info(*extensions.tcb_info) : Checked<Firmware>(Firmware{});
+}
+
+Checked<Firmware> firmware_of(const x509::Certificate& leaf) {
+  return read_extensions(
+      {x509::extension_value(leaf, kCompositeDeviceId), x509::extension_value(leaf, kTcbInfo)});
 }
 
 }  // namespace assay::attestation::nvidia

@@ -16,8 +16,15 @@ struct Firmware {
   bool is_debuggable = false;  // flags of TcbInfo: not secure, recovery or debug
 };
 
+// The values of both extensions; nothing for one that the certificate lacks.
+struct FirmwareExtensions {
+  std::optional<Bytes> composite;  // 2.23.133.5.4.1
+  std::optional<Bytes> tcb_info;   // 2.23.133.5.4.1.1
+};
+
 // Reads the extension. Of several digests in TcbInfo the first counts. Errors: FWID_FORMAT for
 // anything else than one of the two forms with a SHA-384, and for both at once.
+[[nodiscard]] Checked<Firmware> read_extensions(const FirmwareExtensions& extensions);
 [[nodiscard]] Checked<Firmware> firmware_of(const x509::Certificate& leaf);
 
 }  // namespace assay::attestation::nvidia

@@ -18,15 +18,15 @@ std::string joined(const std::vector<std::string>& items) {
 }
 
 // Sorted identities of the devices of one kind.
-Checked<std::vector<std::string>> pdis(std::span<const DeviceFacts> devices, DeviceKind kind) {
+Checked<std::vector<std::string>> pdis(std::span<const BoardDevice> devices, DeviceKind kind) {
   std::vector<std::string> all;
-  for (const DeviceFacts& device : devices) {
+  for (const BoardDevice& device : devices) {
     if (device.kind != kind) {
       continue;
     }
     if (!device.pdi) {
       return reject(NvidiaError::kTopologyMismatch, "an identity in the certificate",
-                    device.serial);
+                    device.identity.text());
     }
     all.push_back(*device.pdi);
   }
@@ -34,12 +34,12 @@ Checked<std::vector<std::string>> pdis(std::span<const DeviceFacts> devices, Dev
   return all;
 }
 
-Outcome check_neighbours(std::span<const DeviceFacts> devices, DeviceKind kind,
+Outcome check_neighbours(std::span<const BoardDevice> devices, DeviceKind kind,
                          const std::vector<std::string>& wanted) {
-  for (const DeviceFacts& device : devices) {
-    if (device.kind == kind && device.firmware.neighbours != wanted) {
-      return reject(NvidiaError::kTopologyMismatch, joined(wanted),
-                    joined(device.firmware.neighbours), device.pdi.value_or(""));
+  for (const BoardDevice& device : devices) {
+    if (device.kind == kind && device.neighbours != wanted) {
+      return reject(NvidiaError::kTopologyMismatch, joined(wanted), joined(device.neighbours),
+                    device.pdi.value_or(""));
     }
   }
   return {};
@@ -47,7 +47,12 @@ Outcome check_neighbours(std::span<const DeviceFacts> devices, DeviceKind kind,
 
 }  // namespace
 
-Outcome check_distinct(std::span<const DeviceFacts> devices) {
+BoardDevice board_device(const DeviceFacts& facts) {
+  return {facts.identity, facts.kind, facts.firmware.mode == DeviceMode::kProtectedPcie, facts.pdi,
+          facts.firmware.neighbours};
+}
+
+Outcome check_distinct(std::span<const BoardDevice> devices) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (devices[i].identity == devices[j].identity ||
@@ -61,10 +66,10 @@ Outcome check_distinct(std::span<const DeviceFacts> devices) {
   return {};
 }
 
-Outcome check_topology(std::span<const DeviceFacts> devices) {
-  const auto gpus = std::ranges::count(devices, DeviceKind::kGpu, &DeviceFacts::kind);
-  const auto protected_gpus = std::ranges::count_if(devices, [](const DeviceFacts& device) {
-    return device.kind == DeviceKind::kGpu && device.firmware.mode == DeviceMode::kProtectedPcie;
+Outcome check_topology(std::span<const BoardDevice> devices) {
+  const auto gpus = std::ranges::count(devices, DeviceKind::kGpu, &BoardDevice::kind);
+  const auto protected_gpus = std::ranges::count_if(devices, [](const BoardDevice& device) {
+    return device.kind == DeviceKind::kGpu && device.is_protected;
   });
   if (gpus != kTopologyGpus || protected_gpus != gpus ||
       devices.size() != kTopologyGpus + kTopologySwitches) {
@@ -87,6 +92,17 @@ Outcome check_topology(std::span<const DeviceFacts> devices) {
     return checked;
   }
   return check_neighbours(devices, DeviceKind::kSwitch, *gpu_pdis);
+}
+
+Checked<bool> check_together(std::span<const BoardDevice> devices) {
+  // A switch beside others is one of a board: alone it says nothing about the GPUs beside it.
+  const bool is_board = std::ranges::any_of(devices, [&](const BoardDevice& device) {
+    return device.kind == DeviceKind::kGpu ? device.is_protected : devices.size() > 1;
+  });
+  if (auto checked = is_board ? check_topology(devices) : check_distinct(devices); !checked) {
+    return std::unexpected(std::move(checked).error());
+  }
+  return is_board;
 }
 
 }  // namespace assay::attestation::nvidia

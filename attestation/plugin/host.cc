@@ -42,6 +42,7 @@ std::uint32_t purpose_of(Purpose purpose) {
     case Purpose::kStage:
       return ASSAY_PURPOSE_STAGE;
     case Purpose::kInspect:
+    case Purpose::kDevice:  // no plug-in's type is that of a device
       break;
   }
   return ASSAY_PURPOSE_INSPECT;

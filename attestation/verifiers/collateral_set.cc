@@ -7,6 +7,7 @@
 
 #include "attestation/tdx_collateral.h"
 #include "attestation/tdx_evidence.h"
+#include "attestation/verifiers/nvidia_verifier.h"
 #include "attestation/verifiers/snp_verifier.h"
 
 namespace assay::attestation {
@@ -23,10 +24,13 @@ struct Row {
   std::vector<std::string> (*names)(const Evidence&, const Appraisal&);
   Result<AppraisedEvidence> (*appraise)(const CollateralSet&, const Evidence&, const Appraisal&,
                                         Purpose, const ReportDataBytes&, Timestamp);
+  bool needs_all;
 };
-constexpr std::array<Row, 2> kRows = {{
-    {kSnpEvidence, kSnpMediaType, authenticate_snp, names_for_snp, appraise_snp_under},
-    {kTdxEvidence, kTdxMediaType, authenticate_tdx, names_for_tdx, appraise_tdx_under},
+constexpr std::array<Row, 3> kRows = {{
+    {kNvidiaEvidence, kNvidiaMediaType, authenticate_nvidia, names_for_nvidia,
+     appraise_nvidia_under, false},
+    {kSnpEvidence, kSnpMediaType, authenticate_snp, names_for_snp, appraise_snp_under, true},
+    {kTdxEvidence, kTdxMediaType, authenticate_tdx, names_for_tdx, appraise_tdx_under, true},
 }};
 
 const Row* row_of(std::string_view type) {
@@ -53,10 +57,15 @@ std::vector<std::string_view> types_with_collateral() {
 
 Json members_of(const CollateralSet& set, const CollateralPart& part) {
   Json members = Json::object();
-  for (const std::string_view name : part.members) {
-    members[std::string(name)] = set.bundle().at(std::string(name));
+  for (const std::string& name : part.members) {
+    members[name] = set.bundle().at(name);
   }
   return members;
+}
+
+bool needs_all_parts(std::string_view type) {
+  const Row* const row = row_of(type);
+  return row == nullptr || row->needs_all;
 }
 
 Result<CollateralSetPtr> authenticate_collateral(std::string_view evidence_type, const Json& bundle,
@@ -64,7 +73,7 @@ Result<CollateralSetPtr> authenticate_collateral(std::string_view evidence_type,
   const Row* const row = row_of(evidence_type);
   if (row == nullptr) {
     return fail(ErrorCode::kEvidenceTypeUnknown,
-                "collateral is for evidence of type tdx or sev-snp", "/type");
+                "collateral is for evidence of type tdx, sev-snp or nvidia-gpu", "/type");
   }
   return row->authenticate(bundle, dangerous_anchors);
 }

@@ -50,17 +50,6 @@ Status add_imported_to(const Appraisal& appraisal, SnpPolicy& policy) {
   return {};
 }
 
-Result<SnpPolicy> read_snp_policy(const Appraisal& appraisal) {
-  auto policy = snp::parse_appraisal_policy(appraisal.policy);
-  if (!policy) {
-    Error error = std::move(policy).error();
-    error.where = "/policy" + error.where;
-    return std::unexpected(std::move(error));
-  }
-  ASSAY_TRY(add_imported_to(appraisal, *policy));
-  return policy;
-}
-
 std::optional<SnpOutcome> outcome_in(const SnpResult& result, std::string_view check) {
   const auto found = std::ranges::find(result.checks, check, &snp::Check::id);
   return found == result.checks.end() ? std::nullopt : std::optional(found->outcome);
@@ -232,7 +221,7 @@ class SnpVerifier final : public EvidenceVerifier {
                                                    const Appraisal& appraisal, Purpose purpose,
                                                    const ReportDataBytes& expected,
                                                    Timestamp now) const override {
-    ASSAY_ASSIGN(const SnpPolicy policy, read_snp_policy(appraisal));
+    ASSAY_ASSIGN(const SnpPolicy policy, snp_policy_of(appraisal));
     ASSAY_ASSIGN(const auto anchors, snp_anchors(appraisal.dangerous_anchors));
     ASSAY_TRY(require_no_log(evidence));
     ASSAY_ASSIGN(const snp::Collateral collateral, read_snp_collateral(evidence, policy));
@@ -242,13 +231,24 @@ class SnpVerifier final : public EvidenceVerifier {
   }
   [[nodiscard]] Json default_policy() const override { return to_json(SnpPolicy{}); }
   [[nodiscard]] Status check(const Appraisal& appraisal) const override {
-    ASSAY_TRY(read_snp_policy(appraisal));
+    ASSAY_TRY(snp_policy_of(appraisal));
     ASSAY_TRY(snp_anchors(appraisal.dangerous_anchors));
     return {};
   }
 };
 
 }  // namespace
+
+Result<snp::AppraisalPolicy> snp_policy_of(const Appraisal& appraisal) {
+  auto policy = snp::parse_appraisal_policy(appraisal.policy);
+  if (!policy) {
+    Error error = std::move(policy).error();
+    error.where = "/policy" + error.where;
+    return std::unexpected(std::move(error));
+  }
+  ASSAY_TRY(add_imported_to(appraisal, *policy));
+  return policy;
+}
 
 std::unique_ptr<const EvidenceVerifier> make_snp_verifier() {
   return std::make_unique<SnpVerifier>();
@@ -261,7 +261,7 @@ Result<AppraisedEvidence> appraise_snp_under(const CollateralSet& set, const Evi
   if (collateral == nullptr) {
     return fail(ErrorCode::kInternal, "a set of SEV-SNP collateral that is none");
   }
-  ASSAY_ASSIGN(const SnpPolicy policy, read_snp_policy(appraisal));
+  ASSAY_ASSIGN(const SnpPolicy policy, snp_policy_of(appraisal));
   ASSAY_TRY(require_no_log(evidence));
   SnpResult result;
   if (is_accepted_anchor(appraisal, set)) {

@@ -8,6 +8,7 @@
 
 #include "attestation/ear_evidence.h"
 #include "attestation/tdx_evidence.h"
+#include "attestation/verifiers/nvidia_verifier.h"
 #include "attestation/verifiers/snp_verifier.h"
 
 namespace assay::attestation {
@@ -22,6 +23,7 @@ std::unexpected<Error> unknown(std::string detail, std::string where) {
 VerifierRegistry::VerifierRegistry() {
   verifiers_.push_back(make_tdx_verifier());
   verifiers_.push_back(make_snp_verifier());
+  verifiers_.push_back(make_nvidia_verifier());
   verifiers_.push_back(make_ear_verifier());
 }
 VerifierRegistry::VerifierRegistry(VerifierRegistry&&) noexcept = default;

@@ -6,6 +6,7 @@
 
 #include "attestation/key_rotation.h"
 #include "schemas/core/merkle.h"
+#include "schemas/log_chain.h"
 #include "schemas/log_record.h"
 #include "schemas/tiles.h"
 
@@ -164,6 +165,7 @@ class Verifier {
   Signatures& signatures_;
   const Visit& visit_;
   MerkleAccumulator accumulator_;
+  LogChain chain_;
   std::vector<Level> levels_;
   std::vector<ExpectedRoot> roots_;
   std::vector<ExpectedLeaf> leaves_;
@@ -276,6 +278,9 @@ Status Verifier::take_entry(ByteView entry, const std::string& where) {
     return std::unexpected(at(std::move(taken).error(), place));
   }
   const Digest leaf = merkle_leaf(kHash, entry);
+  if (const Status linked = chain_.take(index, *record, leaf); !linked) {
+    return std::unexpected(at(linked.error(), place));
+  }
   while (next_leaf_ < leaves_.size() && leaves_[next_leaf_].index == index) {
     const ExpectedLeaf& expected = leaves_[next_leaf_++];
     if (expected.leaf != leaf) {

@@ -32,6 +32,9 @@ client::Caller caller_of(const Context& context) {
 Result<Api> open_api(const Context& context, const ConnectionFlags& flags,
                      client::Endpoint endpoint) {
   ASSAY_ASSIGN(const client::Connection connection, client::resolve_connection(flags, endpoint));
+  if (!connection.overruled.empty()) {
+    message(context, connection.overruled);
+  }
   ASSAY_ASSIGN(client::HttpClient http,
                client::HttpClient::open(caller_of(context), connection, endpoint));
   return Api(std::move(http));

@@ -187,7 +187,7 @@ void print_impact(const Context& context, ImpactOver over, const Json& answer) {
   }
   const Table items = items_table(over, answer);
   if (!items.empty()) {
-    print_text(items.text());
+    print_table(context, items);
   }
   if (const std::uint64_t left_out = number_at(answer, "left_out"); left_out > 0) {
     print_line("... and " + std::to_string(left_out) + " more; see --limit");

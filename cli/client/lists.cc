@@ -54,12 +54,12 @@ void print_list(const Context& context, const ListView& view, Json answer) {
     print_json(answer);
     return;
   }
-  Table table(view.heads);
+  Table table(view.heads, view.least);
   for (const Json& item : list_at(answer, "items")) {
     table.row(view.cells(item));
   }
   if (!table.empty()) {
-    print_text(table.text());
+    print_table(context, table);
   }
 }
 

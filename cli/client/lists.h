@@ -32,7 +32,8 @@ struct ListView {
   std::string noun;                // name of one item: "node"
   std::vector<std::string> heads;  // heads of the columns
   std::function<std::vector<std::string>(const Json& item)> cells;
-  std::string origin{};  // follows the number of items: " of a log of 9 entries"
+  std::vector<std::string> least{};  // columns to leave out first (Table)
+  std::string origin{};              // follows the number of items: " of a log of 9 entries"
 };
 
 // Prints a list. With -o json prints the answer with "more" added, which says whether more items

@@ -23,6 +23,8 @@ Result<Json> push_document(client::Api& api, const LoadedDocument& document, Byt
       return api.post("/v1/trust/changes", envelope, client::kEnvelopeType);
     case PayloadKind::kWithdrawal:
       return api.post("/v1/withdrawals", envelope, client::kEnvelopeType);
+    case PayloadKind::kEndorsements:
+      return api.post("/v1/endorsements", envelope, client::kEnvelopeType);
     case PayloadKind::kPolicyApproval: {
       ASSAY_ASSIGN(const PolicyApproval approval, parse_policy_approval(payload.bytes));
       const bool activate = approval.action == PolicyApproval::Action::kActivate;

@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/decision.h"
 #include "schemas/document_size.h"
+#include "schemas/endorsements.h"
 #include "schemas/lifecycle.h"
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
@@ -23,9 +24,10 @@ namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {
-    "manifest",     "attestation",    "policy",   "reference-set", "policy-approval",
-    "trust-change", "stage-evidence", "decision", "withdrawal",    "other"};
+constexpr std::array<std::string_view, 11> kNames = {
+    "manifest",        "attestation",  "policy",         "reference-set",
+    "policy-approval", "trust-change", "stage-evidence", "decision",
+    "withdrawal",      "endorsements", "other"};
 
 // An envelope, or a statement with any layout.
 constexpr JsonLimits kDocumentLimits{.max_bytes = kMaxEnvelopeBytes,
@@ -42,6 +44,8 @@ std::size_t max_envelope_bytes(PayloadKind kind) {
       return kMaxEnvelopeBytes;
     case PayloadKind::kWithdrawal:
       return kMaxWithdrawalEnvelopeBytes;
+    case PayloadKind::kEndorsements:
+      return kMaxEndorsementsEnvelopeBytes;
     default:
       return kMaxOtherEnvelopeBytes;
   }
@@ -93,6 +97,9 @@ std::string_view guess_type(const Json& json) {
   }
   if (has_members(json, {"sequence", "operations"})) {
     return kTrustChangePayloadType;
+  }
+  if (has_members(json, {"number", "made_at", "collateral"})) {
+    return kEndorsementsPayloadType;
   }
   if (has_members(json, {"statement", "reason", "text"})) {
     return kWithdrawalPayloadType;
@@ -161,6 +168,10 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
     ASSAY_TRY(parse_withdrawal(payload));
     return PayloadKind::kWithdrawal;
   }
+  if (type == kEndorsementsPayloadType) {
+    ASSAY_TRY(parse_endorsements(payload));
+    return PayloadKind::kEndorsements;
+  }
   if (type == kStageEvidencePayloadType) {
     ASSAY_TRY(parse_stage_evidence(payload));
     return PayloadKind::kStageEvidence;
@@ -177,7 +188,7 @@ Result<Payload> payload_from(ByteView document, std::string_view type) {
       return fail(ErrorCode::kPayloadTypeUnknown,
                   json.is_object() && json.contains("messageSignature")
                       ? "The sigstore bundle signs a file and no statement: see 'assay verify'"
-                      : "The file is no statement, policy, approval or change of trust");
+                      : "The file is no statement, policy, approval, change of trust or bundle");
     }
   }
   ASSAY_ASSIGN(const PayloadKind kind, check_payload(payload_type, document));

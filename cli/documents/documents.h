@@ -26,6 +26,7 @@ enum class PayloadKind : std::uint8_t {
   kStageEvidence,
   kDecision,
   kWithdrawal,
+  kEndorsements,
   kOther,  // a payload type of other software
 };
 

@@ -22,6 +22,7 @@ struct ModelTrustFlags {
   std::string trusted_root;        // --trusted-root
   std::string at;                  // --at; empty: now
   bool accept_v02 = false;
+  bool operator==(const ModelTrustFlags&) const = default;
 };
 
 void add_model_trust_options(const Command& verb, ModelTrustFlags& flags);

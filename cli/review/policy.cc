@@ -2,10 +2,12 @@
 // Reviews of policies and of their approvals.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "cli/review/review.h"
 #include "cli/review/text.h"
+#include "schemas/device_demands.h"
 
 namespace assay::cli {
 
@@ -56,6 +58,10 @@ constexpr std::array kLists = {
     ListRule{"tcb_status", ListKind::kAccepted, "more states of a platform are taken"},
     ListRule{"images", ListKind::kAccepted, "more images are taken"},
     ListRule{"mount_paths", ListKind::kAccepted, "models may be mounted at more paths"},
+    ListRule{"vendor", ListKind::kAccepted, "devices of more vendors are taken"},
+    ListRule{"architecture", ListKind::kAccepted, "devices of more kinds are taken"},
+    ListRule{"mode", ListKind::kAccepted, "devices in more modes are taken"},
+    ListRule{"allow", ListKind::kAccepted, "more licences are taken"},
     ListRule{"hash", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"chunk_size", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"formats", ListKind::kAccepted, "files of more formats are taken"},
@@ -69,6 +75,28 @@ constexpr std::array kLists = {
     ListRule{"anchors", ListKind::kExempt, "evidence under these roots counts"},
 };
 
+// Lists of demands: one more of them lets in nothing.
+constexpr std::array<std::string_view, 6> kDemands = {"require", "all",     "where",
+                                                      "edges",   "none_of", "node_affinity"};
+// A value of these is the looser one, whatever it was before.
+struct LooseValue {
+  std::string_view member;
+  std::string_view value;  // as JSON
+  std::string_view words;
+};
+constexpr std::array kLoose = {
+    LooseValue{"worker_measured", "false", "less evidence is asked"},
+    LooseValue{"device_attested", "false", "less evidence is asked"},
+    LooseValue{"all", "false", "one device is enough"},
+    LooseValue{"measurements", "\"waived\"", "differences that were waived are taken"},
+    LooseValue{"watched", "false", "changes after the report go unseen"},
+    LooseValue{"in_place", "false", "copies that the owner made count"},
+    LooseValue{"secure_boot", "false", "less evidence is asked"},
+    LooseValue{"writable_mounts", "true", "containers may change the model"},
+};
+
+constexpr std::string_view kUnknown = "whether more is let in is not known here";
+
 bool added(const Difference& one) { return one.before.is_null(); }
 bool removed(const Difference& one) { return one.after.is_null(); }
 
@@ -77,10 +105,16 @@ std::string list_flag(const Difference& one) {
     return "other people are heard, and others no more";
   }
   const std::string member = last_member(one.path);
+  if (one.path.find(".deny.") != std::string::npos || member == "deny") {
+    return removed(one) ? "denied before, and no more" : "";
+  }
   const auto* rule = std::find_if(kLists.begin(), kLists.end(),
                                   [&](const ListRule& each) { return each.member == member; });
   if (rule == kLists.end()) {
-    return removed(one) ? "asked before, and no more" : "";
+    const bool demand = std::find(kDemands.begin(), kDemands.end(), member) != kDemands.end();
+    return removed(one)                                  ? "asked before, and no more"
+           : !demand && one.path.starts_with("require[") ? std::string(kUnknown)
+                                                         : "";
   }
   bool looser = added(one);
   if (rule->kind == ListKind::kSelection) {
@@ -95,17 +129,27 @@ double number_or(const Json& value, double absent) {
   return value.is_number() ? value.get<double>() : absent;
 }
 
-// Values for which less, or none at all, lets in more; and those for which more, or none, does.
-std::string number_flag(const std::string& member, const Difference& one) {
-  constexpr std::array kLeast = {"at_least", "count", "min_spot_checks"};
-  if (std::find(kLeast.begin(), kLeast.end(), member) != kLeast.end()) {
+// Why another number or version lets in more. Less of a least value does, or none at all; and more
+// of a greatest one, or none. Nullopt: the member is neither.
+std::optional<std::string> bound_flag(const std::string& member, const Difference& one) {
+  constexpr double kEver = 1e300;
+  constexpr int kDecimal = 10;
+  constexpr int kHex = 16;
+  if (member.starts_with("min_") && (one.before.is_string() || one.after.is_string())) {
+    const bool tighter =
+        !removed(one) &&
+        (added(one) || is_older_version(one.before.get<std::string>(), one.after.get<std::string>(),
+                                        member == "min_vbios" ? kHex : kDecimal) == true);
+    return tighter ? "" : "older versions are taken";
+  }
+  if (member.starts_with("min_") || member == "at_least" || member == "count") {
     return number_or(one.after, 0) < number_or(one.before, 0) ? "less is asked" : "";
   }
-  if (member.starts_with("max_") && member.ends_with("_seconds")) {
-    constexpr double kEver = 1e300;
-    return number_or(one.after, kEver) > number_or(one.before, kEver) ? "older things count" : "";
+  if (member.starts_with("max_")) {
+    const bool looser = number_or(one.after, kEver) > number_or(one.before, kEver);
+    return !looser ? "" : member.ends_with("_seconds") ? "older things count" : "more is taken";
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string scalar_flag(const Difference& one) {
@@ -114,8 +158,8 @@ std::string scalar_flag(const Difference& one) {
   if (one.path == "mode") {
     return after == "enforce" ? "" : "nothing is denied by it";
   }
-  if (std::string words = number_flag(member, one); !words.empty()) {
-    return words;
+  if (const auto words = bound_flag(member, one)) {
+    return *words;
   }
   if (member == "quantifier") {
     return after == "any" || after == "latest" ? "statements that disagree may be passed over" : "";
@@ -126,11 +170,13 @@ std::string scalar_flag(const Difference& one) {
   if (member == "mounts" && after == "within") {
     return "what is mounted may be a part of what was signed for";
   }
-  if ((member == "worker_measured" || member == "device_attested") && one.after != Json(true)) {
-    return "less evidence is asked";
-  }
-  if (member == "writable_mounts" && one.after == Json(true)) {
-    return "containers may change the model";
+  if (const auto* loose =
+          std::find_if(kLoose.begin(), kLoose.end(),
+                       [&](const LooseValue& each) { return each.member == member; });
+      loose != kLoose.end()) {
+    return removed(one)                       ? std::string(kUnknown)
+           : one.after.dump() == loose->value ? std::string(loose->words)
+                                              : "";
   }
   if (one.path.starts_with("match.labels.")) {
     return removed(one) ? "" : "workloads with other labels are judged no more";
@@ -140,7 +186,7 @@ std::string scalar_flag(const Difference& one) {
       (condition || one.path.starts_with("match.") || one.path.starts_with("node_affinity"))) {
     return "asked before, and no more";
   }
-  return "";
+  return condition && !added(one) ? std::string(kUnknown) : "";
 }
 
 // Parts of `any`: one more is one more way to pass.

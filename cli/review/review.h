@@ -37,9 +37,10 @@ struct InForce {
   std::string source;         // for `against`: "the service", or a file
   std::optional<Json> trust;  // in the form of GET /v1/trust
   std::optional<std::uint64_t> policy_epoch;
-  std::optional<Json> policy;     // policy in force under the same name; null: none exists
-  std::optional<Json> approved;   // the policy that an approval is about
-  std::optional<Json> statement;  // an earlier statement of the kind; null: none exists
+  std::optional<Json> policy;        // policy in force under the same name; null: none exists
+  std::optional<Json> approved;      // the policy that an approval is about
+  std::optional<Json> endorsements;  // {"number","parts"}: newest bundle, parts of collateral
+  std::optional<Json> statement;     // an earlier statement of the kind; null: none exists
 };
 
 // A longer list is cut after this many items, and the number of all its items is shown. With the
@@ -54,5 +55,6 @@ inline constexpr std::size_t kShownItems = 12;
 [[nodiscard]] Review review_approval(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_trust_change(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_statement(const Json& document, const InForce& in_force, bool all);
+[[nodiscard]] Review review_endorsements(const Json& document, const InForce& in_force, bool all);
 
 }  // namespace assay::cli

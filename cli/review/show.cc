@@ -79,6 +79,7 @@ Result<InForce> from_file(const Payload& payload, const std::string& file) {
     case PayloadKind::kStageEvidence:
     case PayloadKind::kDecision:
     case PayloadKind::kWithdrawal:
+    case PayloadKind::kEndorsements:
     case PayloadKind::kOther:
       return fail(ErrorCode::kUsage, "Documents of this kind are compared with nothing", file);
   }
@@ -174,6 +175,11 @@ Result<InForce> from_service(Api& api, const Payload& payload) {
   } else if (payload.kind == PayloadKind::kManifest || payload.kind == PayloadKind::kAttestation) {
     ASSAY_ASSIGN(Json statement, fetch_earlier(api, payload));
     in_force.statement.emplace(std::move(statement));
+  } else if (payload.kind == PayloadKind::kEndorsements) {
+    ASSAY_ASSIGN(Json newest, api.get("/v1/endorsements"));
+    ASSAY_ASSIGN(const Json parts, api.list("/v1/collateral", Query(), std::nullopt));
+    newest["parts"] = list_at(parts, "items");
+    in_force.endorsements.emplace(std::move(newest));
   }
   return in_force;
 }

@@ -321,6 +321,9 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
     case PayloadKind::kWithdrawal:
       made = review_withdrawal(document);
       break;
+    case PayloadKind::kEndorsements:
+      made = review_endorsements(document, in_force, all);
+      break;
     case PayloadKind::kStageEvidence:
     case PayloadKind::kDecision:
     case PayloadKind::kOther:

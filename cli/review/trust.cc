@@ -7,7 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "cli/review/appraisal.h"
 #include "cli/review/reference_values.h"
+#include "cli/review/registration.h"
 #include "cli/review/review.h"
 #include "cli/review/text.h"
 #include "schemas/core/sha.h"
@@ -285,50 +287,6 @@ void review_removal(const Operation& operation) {
 
 // --- appraisals
 
-// Values that are in force when a document does not name them.
-Json with_defaults(Json appraisal) {
-  if (appraisal.is_object()) {
-    Json& policy = appraisal["policy"];
-    policy = policy.is_object() ? policy : Json::object();
-    if (!policy.contains("accept_tcb_status")) {
-      policy["accept_tcb_status"] = {"UpToDate"};
-    }
-  }
-  return appraisal;
-}
-
-std::string appraisal_flag(const Difference& one) {
-  const std::string member = last_member(one.path);
-  const bool added = one.before.is_null();
-  if (one.path.find("dangerous_") != std::string::npos) {
-    return added || one.after != Json(false) ? "evidence counts that proves less" : "";
-  }
-  const bool references = one.path.find(".reference_values.") != std::string::npos;
-  if (references && one.path.ends_with("[]")) {
-    if (added) {
-      return one.size_before > 0 ? "machines with another measurement are accepted" : "";
-    }
-    return one.size_after == 0 ? "this measurement is looked at no more" : "";
-  }
-  if (member == "accept_tcb_status") {
-    return added ? "machines in another state are accepted" : "";
-  }
-  if (member == "platform_allow_list") {
-    const bool looser = added ? one.size_before > 0 : one.size_after == 0;
-    return looser ? "more machines are accepted" : "";
-  }
-  if (member == "rejected_advisories") {
-    return added ? "" : "machines with this advisory are accepted";
-  }
-  if (member.starts_with("require_")) {
-    return one.after == Json(true) ? "" : "less is required";
-  }
-  if (member.starts_with("allow_")) {
-    return one.after == Json(false) ? "" : "more is allowed";
-  }
-  return one.path.find("policy.") == std::string::npos ? "" : "another rule for evidence";
-}
-
 void review_appraisal(const Operation& operation) {
   const std::string type = quoted(operation.value.value("evidence_type", Json()));
   operation.say("evidence of type " + type + " is appraised by:");
@@ -433,8 +391,27 @@ void review_node(const Operation& operation) {
       " for good, with all that it reported: " + quoted(operation.value.value("reason", Json())));
 }
 
+void review_registration(const Operation& operation) {
+  for (const std::string& line : describe_registration(operation.value, operation.limit)) {
+    operation.say(line);
+  }
+  const Json* trust = operation.known();
+  if (trust == nullptr || !trust->contains("registrations")) {
+    return;
+  }
+  const Json before = entry(list_of(*trust, "registrations"), "id", text_of(operation.value, "id"));
+  if (before.is_null()) {
+    operation.change("id", nullptr, operation.value.value("id", Json()), "nodes may enrol anew");
+    return;
+  }
+  for (const Difference& one : differences(before, operation.value)) {
+    operation.change(one.path, one.before, one.after,
+                     registration_flag(one.path, one.before, one.after));
+  }
+}
+
 using Reviewer = void (*)(const Operation&);
-constexpr std::array<std::pair<std::string_view, Reviewer>, 9> kReviewers = {{
+constexpr std::array<std::pair<std::string_view, Reviewer>, 10> kReviewers = {{
     {"add_key", review_key},
     {"revoke_key", review_revocation},
     {"put_trusted_root", review_trusted_root},
@@ -442,6 +419,7 @@ constexpr std::array<std::pair<std::string_view, Reviewer>, 9> kReviewers = {{
     {"remove_principal", review_removal},
     {"put_appraisal", review_appraisal},
     {"revoke_node", review_node},
+    {"put_registration", review_registration},
     {"put_reference_values", review_references},
     {"remove_reference_values", review_reference_removal},
 }};

@@ -368,7 +368,7 @@ void add_attest(const Command& root, Context& context) {
   add_sign_to(group, context,
               "assay attest sign evaluation.json --key evaluator.pem --out evaluation.signed.json");
   add_verify(group, context);
-  add_attest_show(group, context);
+  add_attest_stored(group, context);
 }
 
 }  // namespace assay::cli

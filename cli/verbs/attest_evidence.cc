@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs/attest_evidence.h"
 
-#include <memory>
 #include <utility>
 
 #include "attestation/dsse.h"
-#include "cli/client/connect.h"
 #include "cli/output.h"
 #include "client/files.h"
 #include "schemas/stage_evidence.h"
@@ -14,53 +12,6 @@ namespace assay::cli {
 namespace {
 
 constexpr std::string_view kNone = "none";
-
-// One line for one piece of evidence.
-std::string evidence_text(const Json& evidence) {
-  const std::string error = text_at(evidence, "error");
-  std::string text = text_at(evidence, "type") + " by " + text_at(evidence, "key_id") + ": ";
-  text += error.empty() ? "accepted, " + text_at(evidence, "tcb_status") : "refused: " + error;
-  const std::string before = text_at(evidence, "error_then");
-  if (before != error) {
-    text += before.empty() ? "; accepted when it came" : "; refused when it came: " + before;
-  }
-  if (!evidence.value("current", false)) {
-    text += "; to be appraised again";
-  }
-  if (!evidence.value("anchor_is_vendor", false) && !text_at(evidence, "anchor").empty()) {
-    text += "; not the vendor's anchor: " + text_at(evidence, "anchor");
-  }
-  return text;
-}
-
-struct ShowOptions {
-  std::string id;
-  ConnectionFlags connection;
-};
-
-Result<Exit> show(const Context& context, const ShowOptions& options) {
-  ASSAY_ASSIGN(const StatementId id, StatementId::parse(options.id));
-  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
-  ASSAY_ASSIGN(const Json view, api.get("/v1/attestations/" + percent_encode(id.text())));
-  if (context.json()) {
-    print_json(view);
-    return Exit::kYes;
-  }
-  Table table({"statement", text_at(view, "id")});
-  table.row({"kind", text_at(view, "predicate_type") + " " + text_at(view, "stage")});
-  table.row({"accepted", text_at(view, "accepted_at")});
-  for (const Json& subject : list_at(view, "subjects")) {
-    table.row({"about", subject.is_string() ? subject.get<std::string>() : ""});
-  }
-  for (const Json& signer : list_at(view, "signers")) {
-    table.row({"signed by", text_at(signer, "identity") + " at " + text_at(signer, "signed_at")});
-  }
-  for (const Json& evidence : list_at(view, "evidence")) {
-    table.row({"evidence", evidence_text(evidence)});
-  }
-  print_text(table.text());
-  return Exit::kYes;
-}
 
 }  // namespace
 
@@ -118,16 +69,6 @@ Status write_stage_evidence(const Context& context, const Statement& statement,
   ASSAY_TRY(client::write_file(flags.out, envelope + "\n"));
   message(context, "wrote " + flags.out + ": " + document.evidence.type + " evidence");
   return {};
-}
-
-void add_attest_show(const Command& group, Context& context) {
-  auto options = std::make_shared<ShowOptions>();
-  const Command verb = group.add("show", "Print a stored statement and its evidence");
-  verb.argument("ID", options->id, "id of the statement");
-  add_connection_options(verb, options->connection);
-  verb.example("assay attest show sha256:9f86...",
-               "see who signed it, and how its evidence stands now");
-  verb.action([options, &context] { return show(context, *options); });
 }
 
 }  // namespace assay::cli

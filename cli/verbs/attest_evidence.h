@@ -31,7 +31,4 @@ void add_stage_evidence_options(const Command& verb, StageEvidenceFlags& flags);
                                           const SigningFlags& signing,
                                           const StageEvidenceFlags& flags);
 
-// Adds the verb "attest show".
-void add_attest_show(const Command& group, Context& context);
-
 }  // namespace assay::cli

@@ -141,7 +141,7 @@ Json to_json(const Verified& verified) {
           {"checks", result.is_object() ? result.value("checks", Json::array()) : Json::array()}};
 }
 
-void print(const Verified& verified) {
+void print(const Context& context, const Verified& verified) {
   const AppraisedEvidence& evidence = verified.evidence;
   Table table({evidence.accepted ? "verified" : "refused",
                evidence.accepted ? evidence.type + " evidence" : evidence.error});
@@ -161,12 +161,12 @@ void print(const Verified& verified) {
   table.row({"references", evidence.has_reference_values
                                ? "the appraisal says which software is meant"
                                : "none: anybody can rent such a machine"});
-  print_text(table.text());
+  print_fields(context, table);
   Table checks({"CHECK", "OUTCOME"});
   for (const Json& check : list_at(evidence.result, "checks")) {
     checks.row({text_at(check, "id"), text_at(check, "outcome")});
   }
-  print_text(checks.text());
+  print_table(context, checks);
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ Result<Exit> verify_stage_evidence(const Context& context, const LoadedDocument&
   if (context.json()) {
     print_json(to_json(*verified));
   } else {
-    print(*verified);
+    print(context, *verified);
   }
   return accepted ? Exit::kYes : Exit::kNo;
 }

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "cli/client/lists.h"
+#include "cli/client/model_meant.h"
 #include "cli/output.h"
 #include "cli/times.h"
 #include "cli/verbs/verbs.h"
+#include "schemas/core/json_at.h"
+#include "schemas/manifest.h"
 
 namespace assay::cli {
 
@@ -32,13 +35,31 @@ void add_filters(const Command& verb, EventOptions& options) {
   verb.option("--until", options.until, "TIME|AGE", "only events at this time or before");
 }
 
-Result<Query> query_of(const EventOptions& options, Timestamp now) {
+// The log names artifacts by their ids, and parts of collateral by names that look like those of
+// models.
+Result<std::string> subject_in_log(Api& api, const std::string& text) {
+  if (text.find('/') == std::string::npos || !check_model_name(text)) {
+    return text;
+  }
+  auto artifact = artifact_meant(api, text);
+  if (artifact || artifact.error().code != ErrorCode::kNotFound) {
+    return artifact;
+  }
+  Query query;
+  query.add("subject", text);
+  query.add("limit", "1");
+  ASSAY_ASSIGN(const Json page, api.get("/v1/audit/events" + query.text()));
+  return list_at(page, "items").empty() ? artifact : text;
+}
+
+Result<Query> query_of(Api& api, const EventOptions& options, Timestamp now) {
   ASSAY_ASSIGN(const std::string since, past_time(options.since, now));
   ASSAY_ASSIGN(const std::string until, past_time(options.until, now));
   Query query;
   query.add("type", options.type);
   query.add("actor", options.actor);
-  query.add("subject", options.subject);
+  ASSAY_ASSIGN(const std::string subject, subject_in_log(api, options.subject));
+  query.add("subject", subject);
   query.add("since", since);
   query.add("until", until);
   return query;
@@ -46,17 +67,21 @@ Result<Query> query_of(const EventOptions& options, Timestamp now) {
 
 ListView event_view(const Json& answer) {
   return {.noun = "event",
-          .heads = {"INDEX", "TIME", "TYPE", "ACTOR", "SUBJECT"},
+          .heads = {"INDEX", "TIME", "TYPE", "ACTOR", "SIGNED BY", "SUBJECT"},
           .cells = [](const Json& item) -> std::vector<std::string> {
-            return {std::to_string(number_at(item, "index")), text_at(item, "time"),
-                    text_at(item, "type"), text_at(item, "actor"), joined_at(item, "subjects")};
+            return {std::to_string(number_at(item, "index")),
+                    text_at(item, "time"),
+                    text_at(item, "type"),
+                    text_at(item, "actor"),
+                    joined_at(object_at(item, "detail"), "by"),
+                    joined_at(item, "subject")};
           },
           .origin = " of a log of " + counted(number_at(answer, "tree_size"), "entry")};
 }
 
 Result<Exit> events(const Context& context, const EventOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
-  ASSAY_ASSIGN(const Query query, query_of(options, context.clock.now()));
+  ASSAY_ASSIGN(const Query query, query_of(api, options, context.clock.now()));
   ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/audit/events", query, options.list));
   const ListView view = event_view(answer);
   print_list(context, view, std::move(answer));
@@ -66,7 +91,7 @@ Result<Exit> events(const Context& context, const EventOptions& options) {
 // One line for each event, page by page: a log of any length fits.
 Result<Exit> export_events(const Context& context, const EventOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
-  ASSAY_ASSIGN(const Query query, query_of(options, context.clock.now()));
+  ASSAY_ASSIGN(const Query query, query_of(api, options, context.clock.now()));
   std::uint64_t count = 0;
   ASSAY_ASSIGN(const Json last,
                api.each_page("/v1/audit/events", query, std::nullopt, [&count](const Json& items) {

@@ -47,7 +47,7 @@ Json view_of(const attestation::CollateralSet& set) {
           {"parts", std::move(parts)}};
 }
 
-void print_parts(const Json& parts) {
+void print_parts(const Context& context, const Json& parts) {
   Table table({"part", "number", "issued", "next update", "brought by"});
   for (const Json& part : parts) {
     const bool damaged = part.value("damaged", false);
@@ -55,7 +55,7 @@ void print_parts(const Json& parts) {
                damaged ? "damaged" : std::to_string(part.value("number", std::uint64_t{0})),
                text_at(part, "issued"), text_at(part, "next_update"), text_at(part, "brought_by")});
   }
-  print_text(table.text());
+  print_table(context, table);
 }
 
 void print_set(const Context& context, const attestation::CollateralSet& set) {
@@ -64,7 +64,7 @@ void print_set(const Context& context, const attestation::CollateralSet& set) {
     print_json(view);
     return;
   }
-  print_parts(view.at("parts"));
+  print_parts(context, view.at("parts"));
   print_line("root " + std::string(set.anchor_is_vendor() ? "Intel's" : set.anchor().text()));
   print_line("all of it is valid from " + to_rfc3339(set.valid_from()) + " to " +
              to_rfc3339(set.valid_until()));
@@ -93,7 +93,7 @@ Result<Exit> show(const Context& context, const ShowOptions& options) {
   if (context.json()) {
     print_json(page);
   } else {
-    print_parts(page.at("items"));
+    print_parts(context, page.at("items"));
   }
   return Exit::kYes;
 }
@@ -118,7 +118,7 @@ Result<Exit> import(const Context& context, const ImportOptions& options) {
   for (const Json& part : list_at(done, "parts")) {
     table.row({text_at(part, "name"), text_at(part, "outcome")});
   }
-  print_text(table.text());
+  print_table(context, table);
   return Exit::kYes;
 }
 
@@ -246,7 +246,7 @@ Result<Exit> diff(const Context& context, const DiffOptions& options) {
                  row.at("says_the_same").get<bool>() ? "yes" : "no", text_at(row, "before_issued"),
                  text_at(row, "after_issued")});
     }
-    print_text(table.text());
+    print_table(context, table);
   }
   return same ? Exit::kYes : Exit::kNo;
 }
@@ -310,12 +310,10 @@ Result<CollateralSource> source_of(const FetchOptions& options) {
   const std::string base = without_slash(
       !options.pccs.empty() ? options.pccs
                             : (options.pcs.empty() ? std::string(kIntelPcs) : options.pcs));
-  std::string root_crl = options.root_crl;
-  if (root_crl.empty()) {
-    root_crl =
-        base == kIntelPcs ? std::string(kIntelRootCrl) : base + "/sgx/certification/v4/rootcacrl";
-  }
-  return CollateralSource{base, root_crl, options.update, options.evaluation_number};
+  CollateralSource source = source_at(base, options.root_crl);
+  source.update = options.update;
+  source.evaluation_number = options.evaluation_number;
+  return source;
 }
 
 // A source, above all a cache, may answer with something else than what was asked for.
@@ -403,7 +401,7 @@ void add_fetch_verb(const Command& group, Context& context) {
   verb.option("--at", options->at, "TIME", "RFC 3339; the collateral must be valid then");
   verb.option("--timeout", options->timeout, "SECONDS", "for each request");
   verb.option("--out", options->out, "FILE", "where to write it; standard output by default");
-  verb.note("The only verb that calls anybody but the service. Redirects are not followed.");
+  verb.note("Calls the source and no service. Redirects are not followed.");
   verb.example("assay collateral fetch --from-quote quote.bin --out collateral.json",
                "get what is needed to verify quotes of this machine");
   verb.action([options, &context] { return fetch(context, *options); });

@@ -147,6 +147,14 @@ std::string which(const CollateralSource& source, char separator) {
 
 }  // namespace
 
+CollateralSource source_at(const std::string& base, const std::string& root_crl) {
+  if (!root_crl.empty()) {
+    return {base, root_crl};
+  }
+  return {base, base == kIntelPcs ? std::string(kIntelRootCrl)
+                                  : base + "/sgx/certification/v4/rootcacrl"};
+}
+
 std::optional<std::string> member_text(std::string_view json, const std::string& name) {
   // Refuses what is malformed and what has duplicate members, so that the walk below is simple.
   const auto parsed = parse_json(json);

@@ -27,6 +27,9 @@ inline constexpr std::string_view kIntelPcs = "https://api.trustedservices.intel
 inline constexpr std::string_view kIntelRootCrl =
     "https://certificates.trustedservices.intel.com/IntelSGXRootCA.der";
 
+// Returns the source at an address without trailing '/'; an empty `root_crl` follows from it.
+[[nodiscard]] CollateralSource source_at(const std::string& base, const std::string& root_crl);
+
 // Gets one document by its address.
 using GetDocument = std::function<Result<client::PublicDocument>(const std::string& url)>;
 

@@ -9,14 +9,17 @@
 #include "cli/audit/verifier_flags.h"
 #include "cli/audit/verify.h"
 #include "cli/client/lists.h"
+#include "cli/client/model_meant.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/times.h"
+#include "cli/verbs/exported_decision.h"
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/verdict.h"
 #include "cli/verbs/workload.h"
 #include "client/files.h"
+#include "schemas/core/json_at.h"
 #include "schemas/core/sha.h"
 #include "schemas/decision.h"
 #include "schemas/log_record.h"
@@ -163,7 +166,7 @@ Result<Exit> show(const Context& context, const DecisionOptions& options) {
   table.row({"models", models_of(decision)});
   table.row({"evaluated at", text_at(decision, "evaluated_at")});
   table.row({"facts", text_at(decision, "facts")});
-  print_text(table.text());
+  print_fields(context, table);
   return Exit::kYes;
 }
 
@@ -190,30 +193,63 @@ struct ListOptions {
   std::string name_space;
   std::string reason;
   std::string verdict;
+  std::string pod;
+  std::string user;
+  std::string cluster;
+  std::string model;  // name or artifact id
   std::string since;
   std::string until;
   bool oldest_first = false;
   ListFlags list;
 };
 
+// Names of the models; ids where there is none, the names that were asked for where none was found.
+std::string named_models(const Json& decision) {
+  std::string text;
+  for (const Json& model : list_at(decision, "models")) {
+    const std::string name = text_at(model, "name");
+    text += (text.empty() ? "" : ", ") + (name.empty() ? text_at(model, "artifact") : name);
+  }
+  return text.empty() ? joined_at(object_at(decision, "request"), "asked") : text;
+}
+
 ListView decision_view() {
-  return {
-      .noun = "decision",
-      .heads = {"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECTS"},
-      .cells = [](const Json& item) -> std::vector<std::string> {
-        return {text_at(item, "id"),        text_at(item, "verdict"),
-                text_at(item, "point"),     text_at(item, "namespace"),
-                joined_at(item, "reasons"), text_at(item, "evaluated_at"),
-                joined_at(item, "subjects")};
-      }};
+  return {.noun = "decision",
+          .heads = {"DECISION", "VERDICT", "EVALUATED", "NAMESPACE", "POD", "USER", "CLUSTER",
+                    "MODEL", "REASONS"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            const Json& request = object_at(item, "request");
+            const bool review = request.contains("via");
+            return {text_at(item, "id"),
+                    text_at(item, "verdict"),
+                    text_at(item, "evaluated_at"),
+                    text_at(item, "namespace"),
+                    text_at(request, "name"),
+                    text_at(request, review ? "user" : "principal"),
+                    text_at(request, review ? "principal" : "cluster"),
+                    named_models(item),
+                    joined_at(item, "reasons")};
+          },
+          .least = {"CLUSTER", "MODEL", "USER", "EVALUATED", "POD"}};
 }
 
 Result<Exit> list(const Context& context, const ListOptions& options) {
   const Timestamp now = context.clock.now();
   ASSAY_ASSIGN(const std::string since, past_time(options.since, now));
   ASSAY_ASSIGN(const std::string until, past_time(options.until, now));
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  ASSAY_ASSIGN(const std::string subject, subject_meant(api, options.subject));
   Query query;
-  query.add("subject", options.subject);
+  const bool by_id = options.model.starts_with("assay-tree-v1-");
+  if (by_id && !options.subject.empty()) {
+    return fail(ErrorCode::kUsage, "Give --subject, or --model with an id, not both");
+  }
+  query.add("subject", by_id ? options.model : subject);
+  query.add("model", by_id ? "" : options.model);
+  query.add("pod", options.pod);
+  query.add("user", options.user);
+  query.add("cluster", options.cluster);
+  query.add("request", "true");
   query.add("namespace", options.name_space);
   query.add("reason", options.reason);
   query.add("verdict", options.verdict);
@@ -221,7 +257,6 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
   query.add("until", until);
   query.add("order", options.oldest_first ? "oldest" : "newest");
   query.add("total", options.list.all ? "" : "true");
-  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
   ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/decisions", query, options.list));
   if (options.list.all && answer.is_object()) {
     answer["total"] = list_at(answer, "items").size();
@@ -322,16 +357,24 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 void add_list(const Command& group, Context& context) {
   auto options = std::make_shared<ListOptions>();
   const Command verb = group.add("list", "List stored decisions, the newest first");
-  verb.option("--subject", options->subject, "ID", "only decisions about this artifact");
+  verb.option("--subject", options->subject, "MODEL|ID",
+              "only decisions about this model or artifact");
   verb.option("--namespace", options->name_space, "NAME",
               "only decisions for workloads of this namespace");
   verb.option("--reason", options->reason, "CODE", "only decisions with this reason");
+  verb.option("--pod", options->pod, "NAME",
+              "only decisions about this pod; with a dash at its end, the beginning of names");
+  verb.option("--user", options->user, "NAME", "only what this user or principal asked");
+  verb.option("--cluster", options->cluster, "NAME", "only decisions for this API server");
+  verb.option("--model", options->model, "NAME|ID", "only decisions about this model");
   verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only decisions with this verdict");
   verb.option("--since", options->since, "TIME|AGE",
               "only decisions made at this time or later: 2026-11-01, 7d, 12h");
   verb.option("--until", options->until, "TIME|AGE", "only decisions made before this time");
   verb.flag("--oldest-first", options->oldest_first, "print the oldest decisions first");
   add_list_options(verb, options->list);
+  verb.example("assay decision list --verdict deny --since 1d",
+               "which pods were refused since yesterday, why, who asked, from which cluster");
   verb.example("assay decision list --verdict deny --namespace prod",
                "list what was denied in the namespace prod");
   verb.action([options, &context] { return list(context, *options); });
@@ -408,6 +451,7 @@ void add_decision(const Command& root, Context& context) {
 
   add_list(group, context);
   add_verify(group, context);
+  add_decision_export(group, context);
 }
 
 }  // namespace assay::cli

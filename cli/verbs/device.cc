@@ -53,7 +53,7 @@ Result<Exit> list(const Context& context, std::uint64_t timeout_seconds) {
                human_bytes(static_cast<double>(device.memory_bytes)),
                std::to_string(device.compute_units), device.platform, device.driver});
   }
-  print_text(table.text());
+  print_table(context, table);
   print_line("auto takes " + choice.id + ": " + choice.reason);
   return Exit::kYes;
 }
@@ -78,7 +78,7 @@ Result<Exit> self_test(const Context& context, std::uint64_t timeout_seconds) {
   if (context.json()) {
     print_json({{"passed", all_passed}, {"devices", std::move(items)}});
   } else {
-    print_text(table.text());
+    print_table(context, table);
   }
   return all_passed ? Exit::kYes : Exit::kNo;
 }
@@ -208,7 +208,7 @@ Result<Exit> bench(const Context& context, const BenchOptions& options) {
   if (context.json()) {
     print_json({{"devices", std::move(items)}});
   } else {
-    print_text(table.text());
+    print_table(context, table);
   }
   return all_measured ? Exit::kYes : Exit::kNo;
 }

@@ -13,10 +13,12 @@
 #include "attestation/tdx/appraisal_policy.h"
 #include "attestation/tdx/collateral.h"
 #include "cli/output.h"
+#include "cli/verbs/evidence_nvidia.h"
 #include "cli/verbs/evidence_snp.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/sha.h"
+#include "schemas/trust.h"
 
 namespace assay::cli {
 
@@ -73,6 +75,8 @@ struct SimulateOptions {
   std::string out_event_log;
   std::string out_collateral;
   std::string out_root;
+  std::shared_ptr<NvidiaSimulateOptions> nvidia;
+  std::string out_appraisal;
 };
 
 // The measurements that simulated machines of this seed have, as a policy names them.
@@ -100,7 +104,8 @@ struct SimulatedParts {
 
 bool writes_nothing(const SimulateOptions& options) {
   return options.out_quote.empty() && options.out_event_log.empty() &&
-         options.out_collateral.empty() && options.out_root.empty();
+         options.out_collateral.empty() && options.out_root.empty() &&
+         options.out_appraisal.empty();
 }
 
 Status write_simulation(const SimulateOptions& options, const SimulatedParts& parts) {
@@ -121,15 +126,18 @@ Status write_simulation(const SimulateOptions& options, const SimulatedParts& pa
 
 Result<Exit> simulate_other(const Context& context, const SimulateOptions& options) {
   if (options.tcb_status != SimulateOptions().tcb_status ||
-      options.quote_version != SimulateOptions().quote_version || !options.out_event_log.empty()) {
+      options.quote_version != SimulateOptions().quote_version || !options.out_event_log.empty() ||
+      !options.out_appraisal.empty()) {
     return fail(ErrorCode::kUsage,
-                "--tcb-status, --quote-version and --out-event-log are for --type tdx");
+                "--tcb-status, --quote-version, --out-event-log and --out-appraisal are for "
+                "--type tdx");
   }
   return simulate_snp(context, {options.seed, options.report_data, options.fault, options.platform,
                                 options.generation, options.signing_key, options.at,
                                 options.out_quote, options.out_collateral, options.out_root});
 }
 
+// long-function: one statement for each file that is written.
 Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   ReportDataBytes report_data{};
   if (!options.report_data.empty()) {
@@ -137,10 +145,15 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   }
   if (writes_nothing(options)) {
     return fail(ErrorCode::kUsage,
-                "Give --out-quote, --out-event-log, --out-collateral or --out-root");
+                "Give --out-quote, --out-event-log, --out-collateral, --out-root or "
+                "--out-appraisal");
   }
   if (options.type == kSnpEvidence) {
     return simulate_other(context, options);
+  }
+  if (options.type == kNvidiaEvidence) {
+    return simulate_nvidia(context, {options.seed, options.fault, options.at, options.out_quote,
+                                     options.out_collateral, options.out_root, *options.nvidia});
   }
   if (!options.generation.empty() || !options.signing_key.empty()) {
     return fail(ErrorCode::kUsage, "--generation and --signing-key are for --type sev-snp");
@@ -168,6 +181,13 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
   ASSAY_ASSIGN(const std::string platform, sound->platform());
   ASSAY_ASSIGN(Json references, reference_values(sound_quote));
   ASSAY_TRY(write_simulation(options, parts));
+  if (!options.out_appraisal.empty()) {
+    const Json appraisal = {{"evidence_type", kTdxEvidence},
+                            {"policy", {{"reference_values", references}}},
+                            {"dangerous_anchors", {base64_encode(root)}}};
+    ASSAY_TRY(appraisal_from_json(appraisal));
+    ASSAY_TRY(client::write_file(options.out_appraisal, appraisal.dump(2) + "\n"));
+  }
   if (context.json()) {
     print_json({{"root", sha256(root).text()},
                 {"dangerous_anchor", base64_encode(root)},
@@ -268,7 +288,8 @@ Result<Timestamp> evidence_time(const std::string& at, const Clock& clock) {
 void add_evidence_simulate(const Command& group, Context& context) {
   auto options = std::make_shared<SimulateOptions>();
   const Command verb = group.add("simulate", "Make evidence of a machine that does not exist");
-  verb.choice("--type", options->type, {"tdx", "sev-snp"}, "of which kind (default tdx)");
+  verb.choice("--type", options->type, {"tdx", "sev-snp", std::string(kNvidiaEvidence)},
+              "of which kind (default tdx)");
   verb.option("--seed", options->seed, "FILE",
               "bytes that keys, platform and measurements follow from");
   verb.required();
@@ -292,6 +313,9 @@ void add_evidence_simulate(const Command& group, Context& context) {
               "where to write what the machine measured when it started");
   verb.option("--out-collateral", options->out_collateral, "FILE", "where to write the collateral");
   verb.option("--out-root", options->out_root, "FILE", "where to write the root certificate (PEM)");
+  verb.option("--out-appraisal", options->out_appraisal, "FILE",
+              "where to write an appraisal that accepts these machines, for 'assay trust change'; "
+              "of --type tdx");
   verb.note(
       "The evidence is genuine in every respect but its root, and is accepted only where that is\n"
       "configured as a dangerous anchor. With -o json: the anchor and the reference values for an\n"
@@ -299,6 +323,7 @@ void add_evidence_simulate(const Command& group, Context& context) {
   verb.example(
       "assay evidence simulate --seed seed --out-quote q --out-collateral c.json --out-root r.pem",
       "make all that 'evidence verify' needs");
+  options->nvidia = add_nvidia_simulation(verb);
   verb.action([&context, options] { return simulate(context, *options); });
 }
 
@@ -332,6 +357,7 @@ void add_evidence(const Command& root, Context& context) {
   const Command group = root.add("evidence", "What machines prove about themselves");
   add_evidence_verify(group, context);
   add_evidence_collect(group, context);
+  add_evidence_devices(group, context);
   add_evidence_simulate(group, context);
   add_evidence_faults(group, context);
   add_evidence_plugin(group, context);

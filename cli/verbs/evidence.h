@@ -20,6 +20,7 @@ void add_evidence_verify(const Command& group, Context& context);
 void add_evidence_simulate(const Command& group, Context& context);
 void add_evidence_faults(const Command& group, Context& context);
 void add_evidence_collect(const Command& group, Context& context);
+void add_evidence_devices(const Command& group, Context& context);
 void add_evidence_plugin(const Command& group, Context& context);
 
 }  // namespace assay::cli

@@ -7,6 +7,7 @@
 #include "attestation/simulate/simulator.h"
 #include "cli/output.h"
 #include "cli/verbs/evidence.h"
+#include "cli/verbs/evidence_nvidia.h"
 #include "cli/verbs/evidence_snp.h"
 
 namespace assay::cli {
@@ -42,7 +43,7 @@ Exit list(const Context& context) {
     table.row({std::string(fault.name), std::string(fault.error),
                fault.needs.empty() ? "always" : "by " + std::string(fault.needs)});
   }
-  print_text(table.text());
+  print_table(context, table);
   for (const ErrorWithoutFault& one : attestation::tdx::errors_without_fault()) {
     message(context,
             "No fault has " + std::string(name(one.error)) + ": " + std::string(one.reason));
@@ -60,8 +61,12 @@ void add_evidence_faults(const Command& group, Context& context) {
       "error: always, or where an appraisal policy has the member that is named, or where the\n"
       "verifier asks for report data.");
   verb.example("assay evidence faults", "find the fault for an error that you want to see");
-  verb.choice("--type", *type, {"tdx", "sev-snp"}, "of which evidence (default tdx)");
+  verb.choice("--type", *type, {"tdx", "sev-snp", std::string(kNvidiaEvidence)},
+              "of which evidence (default tdx)");
   verb.action([&context, type] {
+    if (*type == kNvidiaEvidence) {
+      return Result<Exit>(list_nvidia_faults(context));
+    }
     return Result<Exit>(*type == kSnpEvidence ? list_snp_faults(context) : list(context));
   });
 }

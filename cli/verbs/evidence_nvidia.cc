@@ -39,7 +39,7 @@ struct DeviceVerdict {
   std::vector<nvidia::Failure> failures;
 };
 
-struct Verdict {
+struct MachineVerdict {
   std::vector<DeviceVerdict> devices;
   std::optional<nvidia::Failure> failure;  // of all devices together, or of the file
   std::optional<bool> is_board_whole;      // nothing without protected PCIe
@@ -68,6 +68,8 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
   return files;
 }
 
+using Anchors = std::vector<certificates::Certificate>;
+
 Result<certificates::Certificate> read_anchor(const std::string& path,
                                               const certificates::Certificate& otherwise) {
   if (path.empty()) {
@@ -83,23 +85,61 @@ Result<certificates::Certificate> read_anchor(const std::string& path,
 
 // A RIM is kept under the name of its file, or under the id in an answer of the RIM service.
 nvidia::Checked<nvidia::Rim> open_rim_file(const std::string& path, const Bytes& bytes,
-                                           const certificates::Certificate& root,
-                                           const Stored& stored) {
+                                           const Anchors& roots, const Stored& stored) {
   const std::filesystem::path file(path);
   if (file.extension() != ".json") {
-    return nvidia::open_rim(file.stem().string(), bytes, std::span(&root, 1), stored.responses);
+    return nvidia::open_rim(file.stem().string(), bytes, roots, stored.responses);
   }
   const auto answer = nvidia::parse_rim_answer(bytes);
   if (!answer) {
     return std::unexpected(answer.error());
   }
-  return nvidia::open_rim(answer->id, answer->xml, std::span(&root, 1), stored.responses);
+  return nvidia::open_rim(answer->id, answer->xml, roots, stored.responses);
 }
 
-Result<Stored> read_stored(const NvidiaVerifyOptions& options) {
+// RIMs and answers of a collateral document; chains are those of the evidence and of the RIMs.
+void read_collateral_of(const Json& json, const Anchors& roots, Stored& stored) {
+  const auto each = [&](std::string_view prefix, const auto& take) {
+    for (const auto& [key, value] : json.items()) {
+      if (key.starts_with(prefix) && value.is_string()) {
+        take(key, key.substr(prefix.size()), value.template get_ref<const std::string&>());
+      }
+    }
+  };
+  each("ocsp/", [&](const std::string& key, const std::string&, const std::string& text) {
+    auto response = nvidia::OcspResponse::parse(base64_decode(text).value_or(Bytes()));
+    if (response) {
+      stored.responses.push_back(*std::move(response));
+    } else {
+      stored.refused.push_back({key, std::move(response).error()});
+    }
+  });
+  each("rim/", [&](const std::string& key, const std::string& id, const std::string& text) {
+    auto rim = nvidia::open_rim(id, as_bytes(text), roots, stored.responses);
+    if (rim) {
+      stored.rims.push_back(*std::move(rim));
+    } else {
+      stored.refused.push_back({key, std::move(rim).error()});
+    }
+  });
+}
+
+Result<Anchors> anchors_with(const std::string& path, const certificates::Certificate& vendor,
+                             const Endorsed& endorsed) {
+  Anchors anchors;
+  ASSAY_ASSIGN(certificates::Certificate first, read_anchor(path, vendor));
+  anchors.push_back(std::move(first));
+  for (const Bytes& der : endorsed.roots) {
+    ASSAY_ASSIGN(certificates::Certificate root, certificates::Certificate::from_der(der));
+    anchors.push_back(std::move(root));
+  }
+  return anchors;
+}
+
+Result<Stored> read_stored(const NvidiaCommonOptions& common, const NvidiaVerifyOptions& options,
+                           const Endorsed& endorsed) {
   Stored stored;
-  ASSAY_ASSIGN(const certificates::Certificate root,
-               read_anchor(options.rim_root, nvidia::rim_root()));
+  ASSAY_ASSIGN(const Anchors roots, anchors_with(options.rim_root, nvidia::rim_root(), endorsed));
   ASSAY_ASSIGN(const auto answers, files_of(options.answers));
   for (const std::string& path : answers) {
     ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
@@ -113,13 +153,19 @@ Result<Stored> read_stored(const NvidiaVerifyOptions& options) {
   ASSAY_ASSIGN(const auto rims, files_of(options.rims));
   for (const std::string& path : rims) {
     ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
-    auto rim = open_rim_file(path, bytes, root, stored);
+    auto rim = open_rim_file(path, bytes, roots, stored);
     if (rim) {
       stored.rims.push_back(*std::move(rim));
     } else {
       stored.refused.push_back({path, std::move(rim).error()});
     }
   }
+  if (!common.collateral.empty()) {
+    ASSAY_ASSIGN(const Bytes bytes, client::read_file(common.collateral));
+    ASSAY_ASSIGN(const Json json, parse_json(bytes));
+    read_collateral_of(json, roots, stored);
+  }
+  read_collateral_of(endorsed.collateral, roots, stored);
   return stored;
 }
 
@@ -127,12 +173,7 @@ Result<nvidia::NonceExpectation> read_nonce(const std::string& hex) {
   if (hex.empty()) {
     return nvidia::NonceExpectation::not_requested();
   }
-  const auto bytes = hex_decode(lower_case(hex));
-  if (!bytes || bytes->size() != nvidia::kNonceBytes) {
-    return fail(ErrorCode::kUsage, "A nonce is 64 hex digits");
-  }
-  nvidia::Nonce nonce{};
-  std::ranges::copy(*bytes, nonce.begin());
+  ASSAY_ASSIGN(const nvidia::Nonce nonce, parse_device_nonce(hex));
   return nvidia::NonceExpectation::exactly(nonce);
 }
 
@@ -148,21 +189,17 @@ Result<nvidia::Acceptance> read_acceptance(const std::string& path) {
   return nvidia::parse_acceptance(json);
 }
 
-// A GPU in protected PCIe mode is worth as much as the board that it is on.
-void judge_together(Verdict& verdict) {
-  std::vector<nvidia::DeviceFacts> all;
+void judge_together(MachineVerdict& verdict) {
+  std::vector<nvidia::BoardDevice> all;
   for (const DeviceVerdict& device : verdict.devices) {
     if (!device.facts) {
       return;  // refused in any case
     }
-    all.push_back(*device.facts);
+    all.push_back(nvidia::board_device(*device.facts));
   }
-  const bool is_board = std::ranges::any_of(all, [](const nvidia::DeviceFacts& facts) {
-    return facts.kind == nvidia::DeviceKind::kGpu &&
-           facts.firmware.mode == nvidia::DeviceMode::kProtectedPcie;
-  });
-  auto checked = is_board ? nvidia::check_topology(all) : nvidia::check_distinct(all);
-  if (is_board) {
+  const bool is_protected = std::ranges::any_of(all, &nvidia::BoardDevice::is_protected);
+  auto checked = nvidia::check_together(all);
+  if (is_protected) {
     verdict.is_board_whole = checked.has_value();
   }
   if (!checked) {
@@ -170,9 +207,9 @@ void judge_together(Verdict& verdict) {
   }
 }
 
-Verdict judge(const Bytes& file, const nvidia::Trust& trust, Timestamp now,
-              const nvidia::NonceExpectation& nonce, const nvidia::Acceptance& acceptance) {
-  Verdict verdict;
+MachineVerdict judge(const Bytes& file, const nvidia::Trust& trust, Timestamp now,
+                     const nvidia::NonceExpectation& nonce, const nvidia::Acceptance& acceptance) {
+  MachineVerdict verdict;
   auto evidence = nvidia::parse_evidence(file);
   if (!evidence) {
     verdict.failure = std::move(evidence).error();
@@ -185,14 +222,14 @@ Verdict judge(const Bytes& file, const nvidia::Trust& trust, Timestamp now,
       device.failures.push_back(std::move(facts).error());
       continue;
     }
-    device.failures = nvidia::shortcomings(*facts, acceptance);
+    device.failures = nvidia::shortcomings(*facts, acceptance, now);
     device.facts = *std::move(facts);
   }
   judge_together(verdict);
   return verdict;
 }
 
-const nvidia::Failure* first_failure(const Verdict& verdict) {
+const nvidia::Failure* first_failure(const MachineVerdict& verdict) {
   for (const DeviceVerdict& device : verdict.devices) {
     if (!device.failures.empty()) {
       return &device.failures.front();
@@ -201,7 +238,7 @@ const nvidia::Failure* first_failure(const Verdict& verdict) {
   return verdict.failure ? &*verdict.failure : nullptr;
 }
 
-Json failures_json(const Verdict& verdict) {
+Json failures_json(const MachineVerdict& verdict) {
   Json list = Json::array();
   const auto add = [&](const nvidia::Failure& failure, Json device) {
     Json row = nvidia::to_json(failure);
@@ -219,7 +256,7 @@ Json failures_json(const Verdict& verdict) {
   return list;
 }
 
-void print_nvidia_json(const Verdict& verdict, const Stored& stored) {
+void print_nvidia_json(const MachineVerdict& verdict, const Stored& stored) {
   const nvidia::Failure* first = first_failure(verdict);
   Json devices = Json::array();
   for (const DeviceVerdict& device : verdict.devices) {
@@ -267,7 +304,7 @@ void print_device(const nvidia::DeviceFacts& facts) {
   print_line("  valid    until " + to_rfc3339(facts.valid_until));
 }
 
-void print_nvidia(const Context& context, const Verdict& verdict, const Stored& stored) {
+void print_nvidia(const Context& context, const MachineVerdict& verdict, const Stored& stored) {
   if (context.json()) {
     print_nvidia_json(verdict, stored);
     return;
@@ -299,10 +336,21 @@ void print_nvidia(const Context& context, const Verdict& verdict, const Stored& 
 
 }  // namespace
 
+Result<nvidia::Nonce> parse_device_nonce(const std::string& hex) {
+  const auto bytes = hex_decode(lower_case(hex));
+  if (!bytes || bytes->size() != nvidia::kNonceBytes) {
+    return fail(ErrorCode::kUsage, "A nonce is 64 hex digits");
+  }
+  nvidia::Nonce nonce{};
+  std::ranges::copy(*bytes, nonce.begin());
+  return nonce;
+}
+
 std::shared_ptr<NvidiaVerifyOptions> add_nvidia_options(const Command& verb) {
   auto options = std::make_shared<NvidiaVerifyOptions>();
   verb.option("--nonce", options->nonce, "HEX",
-              "nvidia-gpu: 32 bytes that each report must have been asked with");
+              "32 bytes: nvidia-gpu: what each report must have been asked with; composite: the "
+              "challenge");
   verb.option(
       "--rim", options->rims, "PATH",
       "nvidia-gpu: a RIM named by its id (.xml), an answer of the RIM service (.json), or a "
@@ -319,16 +367,17 @@ std::shared_ptr<NvidiaVerifyOptions> add_nvidia_options(const Command& verb) {
 
 Result<Exit> verify_nvidia(const Context& context, const NvidiaCommonOptions& common,
                            const NvidiaVerifyOptions& options) {
-  ASSAY_ASSIGN(const nvidia::Acceptance acceptance, read_acceptance(common.policy));
+  ASSAY_ASSIGN(const Bytes file, client::read_file(common.evidence));
+  ASSAY_ASSIGN(const Endorsed endorsed, read_endorsed(context, common.endorsed, kNvidiaEvidence,
+                                                      file, common.collateral, {}, common.at));
+  ASSAY_ASSIGN(nvidia::Acceptance acceptance, read_acceptance(common.policy));
+  acceptance.vouched = endorsed.vouched;
   ASSAY_ASSIGN(const nvidia::NonceExpectation nonce, read_nonce(options.nonce));
   ASSAY_ASSIGN(const Timestamp now, evidence_time(common.at, context.clock));
-  ASSAY_ASSIGN(const certificates::Certificate root,
-               read_anchor(common.root, nvidia::device_root()));
-  ASSAY_ASSIGN(const Stored stored, read_stored(options));
-  ASSAY_ASSIGN(const Bytes file, client::read_file(common.evidence));
-  const Verdict verdict =
-      judge(file, {std::span(&root, 1), stored.rims, stored.responses, acceptance.window}, now,
-            nonce, acceptance);
+  ASSAY_ASSIGN(const Anchors roots, anchors_with(common.root, nvidia::device_root(), endorsed));
+  ASSAY_ASSIGN(const Stored stored, read_stored(common, options, endorsed));
+  const MachineVerdict verdict = judge(
+      file, {roots, stored.rims, stored.responses, acceptance.window}, now, nonce, acceptance);
   print_nvidia(context, verdict, stored);
   if (!context.json() && options.nonce.empty()) {
     message(context, "No nonce was compared: the evidence may be old, and answers nobody");

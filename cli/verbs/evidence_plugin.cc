@@ -35,12 +35,12 @@ Json checks_json(const std::vector<plugin::ConformanceCheck>& checks) {
   return list;
 }
 
-void print_checks(const std::vector<plugin::ConformanceCheck>& checks) {
+void print_checks(const Context& context, const std::vector<plugin::ConformanceCheck>& checks) {
   Table table({"VECTOR", "CHECK", "OUTCOME", "DETAIL"});
   for (const plugin::ConformanceCheck& check : checks) {
     table.row({check.vector, check.check, check.passed ? "pass" : "fail", check.detail});
   }
-  print_text(table.text());
+  print_table(context, table);
 }
 
 Result<Exit> check(const Context& context, const CheckOptions& options) {
@@ -68,7 +68,7 @@ Result<Exit> check(const Context& context, const CheckOptions& options) {
                 {"failed", failed},
                 {"checks", checks_json(checks)}});
   } else {
-    print_checks(checks);
+    print_checks(context, checks);
     print_line(std::to_string(failed) + " of " + std::to_string(checks.size()) +
                " checks failed; policies name this plug-in " + anchor);
   }

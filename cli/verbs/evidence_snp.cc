@@ -11,6 +11,7 @@
 #include "attestation/simulate/snp_simulator.h"
 #include "attestation/snp/attach.h"
 #include "attestation/snp/verify.h"
+#include "attestation/verifiers/snp_verifier.h"
 #include "cli/verbs/evidence.h"
 #include "client/files.h"
 #include "schemas/core/sha.h"
@@ -130,36 +131,35 @@ void print_snp_result(const Context& context, const snp::AppraisalResult& result
   for (const snp::Check& check : result.checks) {
     table.row({std::string(check.id), std::string(name(check.outcome)), std::string(check.spec)});
   }
-  print_text(table.text());
+  print_table(context, table);
 }
 
 // --- inputs
 
-Result<snp::AppraisalPolicy> read_snp_policy(const std::string& path) {
-  if (path.empty()) {
-    return snp::AppraisalPolicy{};
-  }
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
-  ASSAY_ASSIGN(const Json json, parse_json(bytes));
-  return snp::parse_appraisal_policy(json);
-}
-
-Result<std::vector<snp::TrustAnchor>> read_snp_roots(const std::string& path) {
+Result<std::vector<snp::TrustAnchor>> read_snp_roots(const std::string& path,
+                                                     const std::vector<Bytes>& more) {
   std::vector<snp::TrustAnchor> anchors;
   if (!path.empty()) {
     ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, kMaxRootFile));
     ASSAY_ASSIGN(snp::TrustAnchor anchor, snp::TrustAnchor::from_bytes(bytes));
     anchors.push_back(std::move(anchor));
-    return anchors;
+  } else {
+    for (const snp::Generation generation : snp::kGenerations) {
+      anchors.push_back(snp::amd_root(generation));
+    }
   }
-  for (const snp::Generation generation : snp::kGenerations) {
-    anchors.push_back(snp::amd_root(generation));
+  for (const Bytes& der : more) {
+    ASSAY_ASSIGN(snp::TrustAnchor anchor, snp::TrustAnchor::from_bytes(der));
+    anchors.push_back(std::move(anchor));
   }
   return anchors;
 }
 
-Result<snp::Collateral> read_snp_collateral(const std::string& path,
+Result<snp::Collateral> read_snp_collateral(const std::string& path, const Json& endorsed,
                                             const snp::AppraisalPolicy& policy) {
+  if (!endorsed.is_null()) {
+    return snp::collateral_from_json(endorsed);
+  }
   if (!path.empty()) {
     ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, snp::kMaxCollateralBytes));
     return snp::parse_collateral(bytes);
@@ -240,16 +240,20 @@ Status write_snp_simulation(const SnpSimulateOptions& options, const Bytes& evid
 }  // namespace
 
 Result<Exit> verify_snp(const Context& context, const SnpVerifyOptions& options) {
-  ASSAY_ASSIGN(const snp::AppraisalPolicy policy, read_snp_policy(options.policy));
-  ASSAY_ASSIGN(const auto anchors, read_snp_roots(options.root));
+  ASSAY_ASSIGN(const Bytes evidence, read_report(options));
+  ASSAY_ASSIGN(const Endorsed endorsed,
+               read_endorsed(context, options.endorsed, kSnpEvidence, evidence, options.collateral,
+                             options.policy, options.at));
+  ASSAY_ASSIGN(const snp::AppraisalPolicy policy, attestation::snp_policy_of(endorsed.appraisal));
+  ASSAY_ASSIGN(const auto anchors, read_snp_roots(options.root, endorsed.roots));
   auto expectation = snp::ReportDataExpectation::not_requested();
   if (!options.report_data.empty()) {
     ASSAY_ASSIGN(const ReportDataBytes value, parse_report_data(options.report_data));
     expectation = snp::ReportDataExpectation::exactly(value);
   }
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
-  ASSAY_ASSIGN(const snp::Collateral collateral, read_snp_collateral(options.collateral, policy));
-  ASSAY_ASSIGN(const Bytes evidence, read_report(options));
+  ASSAY_ASSIGN(const snp::Collateral collateral,
+               read_snp_collateral(options.collateral, endorsed.collateral, policy));
   const snp::AppraisalResult result =
       snp::verify(evidence, collateral, anchors, {now, expectation, policy});
   print_snp_result(context, result);
@@ -309,7 +313,7 @@ Exit list_snp_faults(const Context& context) {
     table.row({std::string(fault.name), std::string(fault.error),
                fault.needs.empty() ? "always" : "by " + std::string(fault.needs)});
   }
-  print_text(table.text());
+  print_table(context, table);
   for (const snp::SnpErrorWithoutFault& one : snp::snp_errors_without_fault()) {
     message(context,
             "No fault has " + std::string(name(one.error)) + ": " + std::string(one.reason));

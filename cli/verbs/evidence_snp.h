@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/verbs/evidence_endorsed.h"
 
 namespace assay::cli {
 
@@ -18,6 +19,7 @@ struct SnpVerifyOptions {
   std::string report_data;
   std::string policy;
   std::string report;
+  EndorsedFlags endorsed;
 };
 [[nodiscard]] Result<Exit> verify_snp(const Context& context, const SnpVerifyOptions& options);
 

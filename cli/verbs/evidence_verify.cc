@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "attestation/tdx/verify.h"
+#include "attestation/tdx_evidence.h"
 #include "cli/output.h"
 #include "cli/verbs/evidence.h"
+#include "cli/verbs/evidence_composite.h"
+#include "cli/verbs/evidence_endorsed.h"
 #include "cli/verbs/evidence_nvidia.h"
 #include "cli/verbs/evidence_snp.h"
 #include "client/files.h"
@@ -20,14 +23,18 @@ namespace tdx = attestation::tdx;
 
 struct VerifyOptions {
   std::string type = "tdx";
-  std::string collateral;
+  std::vector<std::string> collaterals;
+  std::vector<std::string> policies;
+  // One at most, where the type is not composite.
+  std::string collateral{};
   std::string certificate;
   std::string root;
   std::string at;
   std::string report_data;
   std::string event_log;
-  std::string policy;
+  std::string policy{};
   std::string quote;
+  EndorsedFlags endorsed;
 };
 
 // --- text
@@ -159,12 +166,12 @@ void print_caveats(const tdx::AppraisalResult& result) {
   }
 }
 
-void print_checks(const tdx::AppraisalResult& result) {
+void print_checks(const Context& context, const tdx::AppraisalResult& result) {
   Table table({"CHECK", "OUTCOME", "SPECIFIED IN"});
   for (const tdx::Check& check : result.checks) {
     table.row({std::string(check.id), std::string(name(check.outcome)), std::string(check.spec)});
   }
-  print_text(table.text());
+  print_table(context, table);
 }
 
 void print_result(const Context& context, const tdx::AppraisalResult& result) {
@@ -178,29 +185,33 @@ void print_result(const Context& context, const tdx::AppraisalResult& result) {
   print_measurements(result);
   print_boot(result);
   print_caveats(result);
-  print_checks(result);
+  print_checks(context, result);
 }
 
 // --- inputs
 
-Result<tdx::AppraisalPolicy> read_policy(const std::string& path) {
+// The vendor's root or the one named in its place, and those of a bundle.
+Result<std::vector<tdx::TrustAnchor>> read_roots(const std::string& path,
+                                                 const std::vector<Bytes>& more) {
+  std::vector<tdx::TrustAnchor> anchors;
   if (path.empty()) {
-    return tdx::AppraisalPolicy{};
+    anchors.push_back(tdx::intel_root());
+  } else {
+    ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+    ASSAY_ASSIGN(tdx::TrustAnchor anchor, tdx::TrustAnchor::from_bytes(bytes));
+    anchors.push_back(std::move(anchor));
   }
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
-  ASSAY_ASSIGN(const Json json, parse_json(bytes));
-  return tdx::parse_appraisal_policy(json);
+  for (const Bytes& der : more) {
+    ASSAY_ASSIGN(tdx::TrustAnchor anchor, tdx::TrustAnchor::from_der(der));
+    anchors.push_back(std::move(anchor));
+  }
+  return anchors;
 }
 
-Result<tdx::TrustAnchor> read_root(const std::string& path) {
-  if (path.empty()) {
-    return tdx::intel_root();
+Result<tdx::Collateral> read_collateral(const std::string& path, const Json& endorsed) {
+  if (!endorsed.is_null()) {
+    return tdx::collateral_from_json(endorsed);
   }
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
-  return tdx::TrustAnchor::from_bytes(bytes);
-}
-
-Result<tdx::Collateral> read_collateral(const std::string& path) {
   if (path.empty()) {
     return fail(ErrorCode::kCollateralMissing,
                 "Without collateral nothing is known about the platform; give --collateral FILE");
@@ -234,37 +245,69 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     return options.event_log.empty()
                ? verify_snp(context,
                             {options.collateral, options.certificate, options.root, options.at,
-                             options.report_data, options.policy, options.quote})
+                             options.report_data, options.policy, options.quote, options.endorsed})
                : fail(ErrorCode::kUsage, "--event-log is for --type tdx");
   }
   if (!options.certificate.empty()) {
     return fail(ErrorCode::kUsage, "--certificate is for --type sev-snp");
   }
-  ASSAY_ASSIGN(const tdx::AppraisalPolicy policy, read_policy(options.policy));
-  ASSAY_ASSIGN(const tdx::TrustAnchor anchor, read_root(options.root));
+  ASSAY_ASSIGN(const Bytes quote, client::read_file(options.quote));
+  ASSAY_ASSIGN(const Endorsed endorsed,
+               read_endorsed(context, options.endorsed, options.type, quote, options.collateral,
+                             options.policy, options.at));
+  ASSAY_ASSIGN(const tdx::AppraisalPolicy policy, attestation::tdx_policy_of(endorsed.appraisal));
+  ASSAY_ASSIGN(const auto anchors, read_roots(options.root, endorsed.roots));
   ASSAY_ASSIGN(const auto expectation, read_expectation(options.report_data));
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
-  ASSAY_ASSIGN(const tdx::Collateral collateral, read_collateral(options.collateral));
-  ASSAY_ASSIGN(const Bytes quote, client::read_file(options.quote));
+  ASSAY_ASSIGN(const tdx::Collateral collateral,
+               read_collateral(options.collateral, endorsed.collateral));
   ASSAY_ASSIGN(const Bytes event_log, read_event_log(options.event_log));
   const tdx::AppraisalResult result =
-      tdx::verify(quote, collateral, std::span(&anchor, 1), {now, expectation, policy, event_log});
+      tdx::verify(quote, collateral, anchors, {now, expectation, policy, event_log});
   print_result(context, result);
   return result.accepted ? Exit::kYes : Exit::kNo;
 }
 
-Result<Exit> verify_type(const Context& context, const VerifyOptions& options,
+// The value of an option that only evidence of several types has several times.
+Result<std::string> only_value(const std::vector<std::string>& values, const std::string& option) {
+  if (values.size() > 1) {
+    return fail(ErrorCode::kUsage, option + " is given several times for --type composite alone");
+  }
+  return values.empty() ? std::string() : values.front();
+}
+
+Result<Exit> verify_enrolment(const Context& context, const VerifyOptions& options,
+                              const NvidiaVerifyOptions& nvidia) {
+  const bool others = !options.certificate.empty() || !options.event_log.empty() ||
+                      !options.report_data.empty() || !options.root.empty() ||
+                      !options.endorsed.file.empty() || !options.endorsed.operators.empty() ||
+                      !nvidia.rims.empty() || !nvidia.answers.empty() || !nvidia.rim_root.empty();
+  if (others) {
+    return fail(ErrorCode::kUsage,
+                "--type composite takes --collateral, --policy, --nonce and --at alone");
+  }
+  return verify_composite(
+      context, {options.quote, options.collaterals, options.policies, options.at, nvidia.nonce});
+}
+
+Result<Exit> verify_type(const Context& context, VerifyOptions options,
                          const NvidiaVerifyOptions& nvidia) {
-  if (options.type != "nvidia-gpu") {
+  if (options.type == "composite") {
+    return verify_enrolment(context, options, nvidia);
+  }
+  ASSAY_ASSIGN(options.collateral, only_value(options.collaterals, "--collateral"));
+  ASSAY_ASSIGN(options.policy, only_value(options.policies, "--policy"));
+  if (options.type != kNvidiaEvidence) {
     return verify(context, options);
   }
-  if (!options.collateral.empty() || !options.certificate.empty() || !options.event_log.empty() ||
-      !options.report_data.empty()) {
+  if (!options.certificate.empty() || !options.event_log.empty() || !options.report_data.empty()) {
     return fail(ErrorCode::kUsage,
-                "--collateral, --certificate, --event-log and --report-data are not for "
-                "--type nvidia-gpu");
+                "--certificate, --event-log and --report-data are not for --type nvidia-gpu");
   }
-  return verify_nvidia(context, {options.quote, options.root, options.at, options.policy}, nvidia);
+  return verify_nvidia(context,
+                       {options.quote, options.collateral, options.root, options.at, options.policy,
+                        options.endorsed},
+                       nvidia);
 }
 
 }  // namespace
@@ -273,12 +316,16 @@ void add_evidence_verify(const Command& group, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
   const Command verb = group.add("verify", "Verify a quote or report offline, and appraise it");
   verb.argument("QUOTE", options->quote,
-                "the quote or report as the machine gave it (binary); of devices a JSON list");
-  verb.choice("--type", options->type, {"tdx", "sev-snp", "nvidia-gpu"},
+                "the quote or report as the machine gave it (binary); of devices a JSON list; an "
+                "enrolment's envelope");
+  verb.choice("--type", options->type,
+              {"tdx", "sev-snp", std::string(kNvidiaEvidence), "composite"},
               "what kind of evidence it is (default tdx)");
-  verb.option("--collateral", options->collateral, "FILE",
+  verb.option("--collateral", options->collaterals, "FILE",
               "JSON of TCB info, QE identity, CRLs and their chains; for sev-snp the CRL of AMD's "
-              "root, as JSON or in DER");
+              "root, as JSON or in DER; for nvidia-gpu JSON of RIMs and OCSP answers; composite: "
+              "one for each type");
+  add_endorsed_options(verb, options->endorsed);
   verb.option("--certificate", options->certificate, "FILE",
               "for sev-snp: certificate of the VCEK or VLEK, and its CAs if they are not AMD's "
               "(DER or PEM), for a report that comes without");
@@ -290,14 +337,17 @@ void add_evidence_verify(const Command& group, Context& context) {
   verb.option("--event-log", options->event_log, "FILE",
               "event log of the guest: it must lead to the registers in the quote");
   verb.option(
-      "--policy", options->policy, "FILE",
-      "appraisal policy (JSON): statuses, reference values (default: UpToDate, no debugging)");
+      "--policy", options->policies, "FILE",
+      "appraisal policy (JSON): statuses, reference values (default: UpToDate, no debugging); "
+      "composite: appraisals, as 'assay trust show -o json' has them; several times");
   verb.note(
       "Exits with 1 when the evidence is rejected; the first check that fails says why. Without\n"
       "--report-data accepted evidence is genuine, but of unknown age.");
   verb.example(
       "assay evidence verify --type tdx --collateral collateral.json --report-data $HEX quote",
       "verify a quote that answers a challenge");
+  verb.example("assay evidence verify --endorsements bundle.json --operators bootstrap.json quote",
+               "verify a quote with the network off");
   verb.example(
       "assay evidence verify --type sev-snp --collateral milan.crl --certificate vcek.der report",
       "verify a report of SEV-SNP");
@@ -308,6 +358,10 @@ void add_evidence_verify(const Command& group, Context& context) {
       "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
       "q",
       "judge as of a time, under another root, and print JSON");
+  verb.example(
+      "assay evidence verify --type composite --collateral tdx.json --collateral gpus.json "
+      "--policy trust.json --nonce $HEX enrolment.json",
+      "come to the service's verdict about a node and its devices, with the network off");
   const auto nvidia = add_nvidia_options(verb);
   verb.action([&context, options, nvidia] { return verify_type(context, *options, *nvidia); });
 }

@@ -83,7 +83,7 @@ Result<Exit> explain_all(const Context& context) {
   if (context.json()) {
     print_json({{"codes", std::move(all)}});
   } else {
-    print_text(table.text());
+    print_table(context, table);
   }
   return Exit::kYes;
 }

@@ -36,7 +36,7 @@ Result<Exit> hash(const Context& context, const HashOptions& options) {
     for (const Entry& entry : hashed.artifact.entries) {
       table.row({root_of(entry).hex(), std::to_string(size_of(entry)), label_of(entry)});
     }
-    print_text(table.text());
+    print_table(context, table);
   }
   print_line(hashed.id.text());
   message(context, hashed_summary(hashed));

@@ -2,11 +2,14 @@
 // assay impact: which pods, nodes and models would lose their allow, before anybody signs.
 #include "cli/client/impact.h"
 
+#include <algorithm>
 #include <memory>
 
+#include "cli/client/names.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
 #include "cli/times.h"
+#include "cli/verbs/hash_result.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/impact_request.h"
@@ -17,6 +20,7 @@ namespace {
 
 struct ImpactOptions {
   std::vector<std::string> revoke_keys;
+  std::vector<std::string> signers;
   std::vector<std::string> statements;
   std::vector<std::string> artifacts;
   std::vector<std::string> statuses;
@@ -29,6 +33,24 @@ struct ImpactOptions {
   std::uint64_t limit = ImpactRequest::kDefaultLimit;
   ConnectionFlags connection;
 };
+
+bool is_key(const std::string& text) { return KeyId::parse(text).has_value(); }
+
+// The keys by their ids, of people too.
+Result<std::vector<std::string>> keys_of(const Context& context, Api& api,
+                                         const ImpactOptions& options) {
+  std::vector<std::string> keys;
+  for (const std::string& who : options.revoke_keys) {
+    ASSAY_ASSIGN(std::string key, key_meant(api, who));
+    keys.push_back(std::move(key));
+  }
+  for (const std::string& who : options.signers) {
+    ASSAY_ASSIGN(const std::vector<std::string> own, keys_meant(api, who));
+    message(context, who + ": " + counted(own.size(), "key"));
+    keys.insert(keys.end(), own.begin(), own.end());
+  }
+  return keys;
+}
 
 // ALGORITHM:HEX as it is; of a file with a manifest the id of its artifact.
 Result<std::string> artifact_in(const std::string& text) {
@@ -59,14 +81,14 @@ Result<Json> level_in(const std::string& text) {
   return Json{{"fmspc", text.substr(0, at)}, {"date", whole}};
 }
 
-Result<Json> request_of(const ImpactOptions& options) {
+Result<Json> request_of(const ImpactOptions& options, const std::vector<std::string>& keys) {
   Json hypothesis = Json::object();
   const auto put = [&hypothesis](const char* member, const std::vector<std::string>& values) {
     if (!values.empty()) {
       hypothesis[member] = values;
     }
   };
-  put("revoke_keys", options.revoke_keys);
+  put("revoke_keys", keys);
   put("withdraw_statements", options.statements);
   for (const std::string& text : options.artifacts) {
     ASSAY_ASSIGN(std::string artifact, artifact_in(text));
@@ -92,7 +114,8 @@ Result<Json> request_of(const ImpactOptions& options) {
   }
   if (hypothesis.empty()) {
     return fail(ErrorCode::kUsage,
-                "Say what is supposed: --revoke-key, --withdraw-statement, --without-artifact, "
+                "Say what is supposed: --revoke-key, --without-signer, --withdraw-statement, "
+                "--without-artifact, "
                 "--tcb-status-lost, --tcb-level-lost, --reject-advisory, --revoke-node, --activate "
                 "or --deactivate");
   }
@@ -101,14 +124,80 @@ Result<Json> request_of(const ImpactOptions& options) {
   return request;
 }
 
+// Names of what was made from an artifact; artifact ids where there is none.
+Result<std::vector<std::string>> made_from(Api& api, const std::string& artifact) {
+  ASSAY_ASSIGN(const Json graph,
+               api.get("/v1/models/" + percent_encode(artifact) + "/lineage?direction=down"));
+  std::vector<std::string> names;
+  for (const Json& node : list_at(graph, "nodes")) {
+    const Json& named = list_at(node, list_at(node, "names").empty() ? "digests" : "names");
+    if (number_at(node, "depth") > 0 && !named.empty() && named.front().is_string()) {
+      names.push_back(named.front().get<std::string>());
+    }
+  }
+  return names;
+}
+
+// Policies in force that look at what a model was made from.
+Result<std::uint64_t> lineage_policies(Api& api) {
+  Query query;
+  query.add("active", "true");
+  ASSAY_ASSIGN(const Json page, api.list("/v1/policies", query, std::nullopt));
+  std::uint64_t found = 0;
+  for (const Json& item : list_at(page, "items")) {
+    ASSAY_ASSIGN(const Json policy, api.get("/v1/policies/" + percent_encode(text_at(item, "id"))));
+    // A condition is a member with its kind as name, however deep it stands.
+    const std::string text = policy.value("policy", Json()).dump();
+    found += text.find("\"lineage\":{") == std::string::npos ? 0U : 1U;
+  }
+  return found;
+}
+
+// Nothing would be denied, and yet something was made from the artifact: a reader must not take the
+// one for the other.
+Status explain_none(const ImpactOptions& options, Api& api, Json& answer) {
+  for (const std::string& text : options.artifacts) {
+    ASSAY_ASSIGN(const std::string artifact, artifact_in(text));
+    if (!ArtifactId::parse(artifact)) {
+      continue;
+    }
+    ASSAY_ASSIGN(const std::vector<std::string> names, made_from(api, artifact));
+    answer["made_from"][artifact] = names;
+    if (names.empty()) {
+      continue;
+    }
+    ASSAY_ASSIGN(const std::uint64_t policies, lineage_policies(api));
+    answer["lineage_policies"] = policies;
+    warning("made from it: " + few_names(names) +
+            (policies == 0 ? "; no policy in force asks what a model was made from, so nothing "
+                             "would be denied"
+                           : "; " + counted(policies, "policy") +
+                                 " in force with a condition about that; nothing that is known "
+                                 "would be denied"));
+  }
+  return {};
+}
+
 Result<Exit> impact(const Context& context, const ImpactOptions& options) {
-  ASSAY_ASSIGN(Json request, request_of(options));
+  const bool asks_first =
+      !options.signers.empty() || !std::ranges::all_of(options.revoke_keys, is_key);
+  std::vector<std::string> keys = options.revoke_keys;
+  if (asks_first) {
+    ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+    ASSAY_ASSIGN(keys, keys_of(context, api, options));
+  }
+  ASSAY_ASSIGN(Json request, request_of(options, keys));
   const ImpactOver over = options.since.empty() ? ImpactOver::kPods : ImpactOver::kDecisions;
   if (over == ImpactOver::kDecisions) {
     ASSAY_ASSIGN(request["since"], past_time(options.since, context.clock.now()));
   }
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
-  ASSAY_ASSIGN(const Json answer, ask_impact(context, api, over, std::move(request)));
+  ASSAY_ASSIGN(Json answer, ask_impact(context, api, over, std::move(request)));
+  if (!denies(answer)) {
+    if (const Status said = explain_none(options, api, answer); !said) {
+      message(context, "what was made from it is not known: " + said.error().detail);
+    }
+  }
   print_impact(context, over, answer);
   return denies(answer) ? Exit::kNo : Exit::kYes;
 }
@@ -118,7 +207,10 @@ Result<Exit> impact(const Context& context, const ImpactOptions& options) {
 void add_impact(const Command& root, Context& context) {
   auto options = std::make_shared<ImpactOptions>();
   const Command verb = root.add("impact", "Which pods would be denied if this were so");
-  verb.option("--revoke-key", options->revoke_keys, "ID", "suppose that this key is revoked");
+  verb.option("--revoke-key", options->revoke_keys, "ID|PERSON",
+              "suppose that this key is revoked, or the key of this identity");
+  verb.option("--without-signer", options->signers, "PERSON",
+              "suppose that all keys of this identity are revoked: what its signatures hold up");
   verb.option("--withdraw-statement", options->statements, "ID",
               "suppose that this statement or manifest counts for nothing");
   verb.option("--without-artifact", options->artifacts, "ID|FILE",
@@ -148,6 +240,7 @@ void add_impact(const Command& root, Context& context) {
       "memory, else 'admitted'; pods that were deleted\n"
       "are not known any more.");
   verb.example("assay impact --revoke-key sha256:9f86...", "see what a revocation would stop");
+  verb.example("assay impact --without-signer eva@acme.example", "see what a person holds up");
   verb.example("assay impact --activate prod-v2.json --since 7d",
                "see which decisions of the last week a new policy would turn round");
   verb.example("assay impact --without-artifact corpus.json -o json",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/client/lists.h"
+#include "cli/client/model_meant.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "schemas/location.h"
@@ -66,7 +67,7 @@ std::string place_of(const Json& job) {
   return place;
 }
 
-void print_job(const Json& job) {
+void print_job(const Context& context, const Json& job) {
   Table table({"job", text_at(job, "id")});
   table.row({"model", text_at(job, "model_name")});
   table.row({"artifact", text_at(job, "artifact")});
@@ -102,7 +103,7 @@ void print_job(const Json& job) {
       table.row({"spot checks", std::to_string(spots)});
     }
   }
-  print_text(table.text());
+  print_fields(context, table);
 }
 
 Result<Json> fetch(Api& api, const std::string& id) {
@@ -134,7 +135,7 @@ Exit finish(const Context& context, const Json& job, const WaitFlags& flags) {
   if (context.json()) {
     print_json(job);
   } else {
-    print_job(job);
+    print_job(context, job);
   }
   return flags.wait && text_at(job, "result") != "verified" ? Exit::kNo : Exit::kYes;
 }
@@ -177,30 +178,6 @@ Result<std::vector<std::uint64_t>> read_positions(const std::string& text) {
   return positions;
 }
 
-// An artifact id as it is; a name stands for the one artifact that manifests of that name are
-// about.
-Result<ArtifactId> resolve(Api& api, const std::string& model) {
-  if (auto id = ArtifactId::parse(model); id) {
-    return id;
-  }
-  Query query;
-  query.add("name", model);
-  ASSAY_ASSIGN(const Json page, api.list("/v1/manifests", query, 100));
-  std::string found;
-  for (const Json& item : list_at(page, "items")) {
-    const std::string artifact = text_at(item, "artifact");
-    if (!found.empty() && artifact != found) {
-      return fail(ErrorCode::kModelReferenceAmbiguous,
-                  "Several models have this name; give the artifact id of one", model);
-    }
-    found = artifact;
-  }
-  if (found.empty()) {
-    return fail(ErrorCode::kNotFound, "The service has no manifest of this name", model);
-  }
-  return ArtifactId::parse(found);
-}
-
 Result<std::optional<JobPod>> read_pod(const NewOptions& options) {
   if (!options.instance.empty() || (options.pod_uid.empty() && options.pod_volume.empty())) {
     return std::nullopt;
@@ -237,7 +214,8 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
   }
   ASSAY_ASSIGN(std::optional<JobPod> pod, read_pod(options));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
-  ASSAY_ASSIGN(ArtifactId artifact, resolve(api, options.model));
+  ASSAY_ASSIGN(const std::string meant, artifact_meant(api, options.model));
+  ASSAY_ASSIGN(ArtifactId artifact, ArtifactId::parse(meant));
   const JobRequest request{
       std::move(artifact), instance ? JobScope::kDeviceMemory : JobScope::kFiles,
       options.node,        std::move(location),
@@ -262,7 +240,8 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
 void add_new(const Command& group, Context& context) {
   auto options = std::make_shared<NewOptions>();
   const Command verb = group.add("new", "Have a node verify a model where it lies");
-  verb.argument("MODEL", options->model, "artifact id, or the name of a model");
+  verb.argument("MODEL", options->model,
+                "artifact id, a file with its manifest, or the name of a model");
   verb.option("--node", options->node, "NAME", "node that reads the model");
   verb.required();
   verb.option("--location", options->location, "URI",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay log: checkpoints, proofs, mirrors, and verification without the service.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "attestation/scitt/receipt.h"
 #include "attestation/signed_note.h"
+#include "cli/audit/log_heir.h"
 #include "cli/audit/mirror.h"
 #include "cli/audit/verifier_flags.h"
 #include "cli/audit/verify.h"
@@ -40,6 +42,94 @@ Json checkpoint_json(const Checkpoint& checkpoint) {
           {"root", checkpoint.root.hex()}};
 }
 
+// --- proofs, and whose they are
+
+// A receipt for an entry that is in the log already, in the form of one that was just promised.
+struct MadeReceipt {
+  Json json;
+  Bytes record;
+};
+
+Result<MadeReceipt> make_receipt(Api& api, LeafIndex index) {
+  ASSAY_ASSIGN(const Json log, api.get("/v1/log/checkpoint"));
+  const std::string entry = "/v1/log/entries/" + std::to_string(index);
+  Query query;
+  query.add("tree_size", std::to_string(number_at(log, "tree_size")));
+  ASSAY_ASSIGN(const Json proof, api.get(entry + "/proof" + query.text()));
+  ASSAY_ASSIGN(Bytes record, api.get_bytes(entry, client::kJsonType));
+  ASSAY_TRY(parse_log_record(record));
+  Json json = {{"origin", text_at(log, "origin")},
+               {"index", index},
+               {"leaf_hash", merkle_leaf(HashAlgorithm::kSha256, record).hex()},
+               {"tree_size", number_at(log, "tree_size")},
+               {"checkpoint", text_at(log, "checkpoint")},
+               {"inclusion", list_at(proof, "inclusion")}};
+  return MadeReceipt{std::move(json), std::move(record)};
+}
+
+Result<std::vector<LeafIndex>> rotations_of(Api& api) {
+  Query query;
+  query.add("type", event::kKeyRotated);
+  auto page = api.list("/v1/audit/events", query, std::nullopt);
+  if (!page && (page.error().code == ErrorCode::kForbidden ||
+                page.error().code == ErrorCode::kUnauthenticated)) {
+    page.error().detail =
+        "The log's key has not signed the checkpoint. Perhaps it was replaced: records of that "
+        "need the role auditor; " +
+        page.error().detail;
+  }
+  ASSAY_TRY(page);
+  std::vector<LeafIndex> places;
+  for (const Json& item : list_at(*page, "items")) {
+    places.push_back(number_at(item, "index"));
+  }
+  std::ranges::sort(places);
+  return places;
+}
+
+// The key of `note`: the one that is known, or its heir.
+Result<CurrentVerifier> verifier_of(Api& api, std::string_view note,
+                                    const attestation::NoteVerifier& known) {
+  const RotationSource source{.places = [&api] { return rotations_of(api); },
+                              .prove = [&api](LeafIndex place) -> Result<ProvenRecord> {
+                                ASSAY_ASSIGN(MadeReceipt made, make_receipt(api, place));
+                                ASSAY_ASSIGN(
+                                    Receipt receipt,
+                                    receipt_from_json(made.json, "entry " + std::to_string(place)));
+                                return ProvenRecord{std::move(made.record), std::move(receipt)};
+                              }};
+  return current_verifier(note, known, source);
+}
+
+// A key that signed nothing here is a no; a service that does not say more is no answer.
+Result<Exit> refuse_unless_unanswered(const Context& context, const Error& error, Json json) {
+  const bool no = error.code == ErrorCode::kSignatureMissing || is_refusal(error) ||
+                  error.code == ErrorCode::kMalformedCheckpoint ||
+                  error.code == ErrorCode::kLogInconsistent;
+  return no ? Result<Exit>(refuse(context, error, std::move(json))) : std::unexpected(error);
+}
+
+void tell(const std::vector<HandOver>& hand_overs) {
+  for (const HandOver& hand_over : hand_overs) {
+    warning("the log's key was replaced at entry " + std::to_string(hand_over.index) +
+            ", by one that it signed; from now on give: " + hand_over.verifier_key);
+  }
+}
+
+// Whoever goes on checking the log needs its new key.
+void tell(const Context& context, const std::vector<HandOver>& hand_overs, Json& json) {
+  if (hand_overs.empty()) {
+    return;
+  }
+  json["verifier_key"] = hand_overs.back().verifier_key;
+  if (!context.json()) {
+    for (const HandOver& hand_over : hand_overs) {
+      print_line("key replaced at entry " + std::to_string(hand_over.index) + " by " +
+                 hand_over.verifier_key);
+    }
+  }
+}
+
 // --- checkpoint
 
 struct CheckpointOptions {
@@ -57,10 +147,11 @@ Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options
   Json json = checkpoint_json(parsed.checkpoint);
   json["verified"] = false;
   if (verifier) {
-    const Result<Checkpoint> verified = attestation::verify_checkpoint(as_text(note), *verifier);
-    if (!verified) {
-      return refuse(context, verified.error(), std::move(json));
+    const auto current = verifier_of(api, as_text(note), *verifier);
+    if (!current) {
+      return refuse_unless_unanswered(context, current.error(), std::move(json));
     }
+    tell(current->hand_overs);
     json["verified"] = true;
   }
   if (!options.out.empty()) {
@@ -74,20 +165,6 @@ Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options
   }
   message(context, verifier ? "verified" : "not verified; give --verifier-key to verify it");
   return Exit::kYes;
-}
-
-// Whoever goes on checking the log needs its new key.
-void tell(const Context& context, const std::vector<HandOver>& hand_overs, Json& json) {
-  if (hand_overs.empty()) {
-    return;
-  }
-  json["verifier_key"] = hand_overs.back().verifier_key;
-  if (!context.json()) {
-    for (const HandOver& hand_over : hand_overs) {
-      print_line("key replaced at entry " + std::to_string(hand_over.index) + " by " +
-                 hand_over.verifier_key);
-    }
-  }
 }
 
 // --- mirror
@@ -153,23 +230,6 @@ struct ProveOptions {
   ConnectionFlags connection;
 };
 
-// A receipt for an entry that is in the log already, checked as if it had just been promised.
-Result<Json> make_receipt(Api& api, LeafIndex index) {
-  ASSAY_ASSIGN(const Json log, api.get("/v1/log/checkpoint"));
-  const std::string entry = "/v1/log/entries/" + std::to_string(index);
-  Query query;
-  query.add("tree_size", std::to_string(number_at(log, "tree_size")));
-  ASSAY_ASSIGN(const Json proof, api.get(entry + "/proof" + query.text()));
-  ASSAY_ASSIGN(const Bytes record, api.get_bytes(entry, client::kJsonType));
-  ASSAY_TRY(parse_log_record(record));
-  return Json{{"origin", text_at(log, "origin")},
-              {"index", index},
-              {"leaf_hash", merkle_leaf(HashAlgorithm::kSha256, record).hex()},
-              {"tree_size", number_at(log, "tree_size")},
-              {"checkpoint", text_at(log, "checkpoint")},
-              {"inclusion", list_at(proof, "inclusion")}};
-}
-
 // A receipt as readers of RFC 9942 know it, after a look at it with the log's key.
 Result<Exit> prove_in_cose(const Context& context, const ProveOptions& options, Api& api,
                            const attestation::NoteVerifier& verifier) {
@@ -200,20 +260,27 @@ Result<Exit> prove_in_cose(const Context& context, const ProveOptions& options, 
 }
 
 Result<Exit> prove(const Context& context, const ProveOptions& options) {
-  ASSAY_ASSIGN(const auto verifier, need_verifier(options.verifier));
+  ASSAY_ASSIGN(const auto known, need_verifier(options.verifier));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(const Json log, api.get("/v1/log/checkpoint"));
+  const auto current = verifier_of(api, text_at(log, "checkpoint"), known);
+  if (!current) {
+    return refuse_unless_unanswered(context, current.error(), {{"verified", false}});
+  }
+  tell(current->hand_overs);
+  const attestation::NoteVerifier& verifier = current->verifier;
   if (options.format == "cose") {
     return prove_in_cose(context, options, api, verifier);
   }
-  ASSAY_ASSIGN(const Json json, make_receipt(api, options.index));
-  ASSAY_ASSIGN(const Receipt receipt, receipt_from_json(json, "the service's proof"));
+  ASSAY_ASSIGN(const MadeReceipt made, make_receipt(api, options.index));
+  ASSAY_ASSIGN(const Receipt receipt, receipt_from_json(made.json, "the service's proof"));
   if (const Status checked = check_receipt(receipt, verifier); !checked) {
     return refuse(context, checked.error(), {{"verified", false}});
   }
   if (options.out.empty()) {
-    print_json(json);
+    print_json(made.json);
   } else {
-    ASSAY_TRY(client::write_file(options.out, json.dump(2) + "\n"));
+    ASSAY_TRY(client::write_file(options.out, made.json.dump(2) + "\n"));
   }
   message(context, "verified: entry " + std::to_string(options.index) + " is in the log of size " +
                        std::to_string(receipt.tree_size));

@@ -329,12 +329,12 @@ std::vector<std::string> pickles_by_entry(const std::vector<Entry>& entries) {
   return pickles;
 }
 
-void list_entries(const std::vector<Entry>& entries) {
+void list_entries(const Context& context, const std::vector<Entry>& entries) {
   Table objects({"BYTES", "OBJECT"});
   for (const Entry& entry : entries) {
     objects.row({std::to_string(size_of(entry)), label_of(entry)});
   }
-  print_text(objects.text());
+  print_table(context, objects);
 }
 
 Result<Exit> show(const Context& context, const std::string& file, bool list) {
@@ -383,9 +383,9 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
   table.row(
       {"signatures", std::to_string(signatures) +
                          (signatures > 0 ? ", not checked; see 'assay manifest verify'" : "")});
-  print_text(table.text());
+  print_fields(context, table);
   if (list) {
-    list_entries(entries);
+    list_entries(context, entries);
   }
   return Exit::kYes;
 }

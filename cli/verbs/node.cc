@@ -71,7 +71,27 @@ std::string instance_text(const Json& instance) {
   return text;
 }
 
-void print_node(const Json& node) {
+// "UUID: hopper gpu, cc, driver 580.65.06, firmware 96.00.9F.00.01, measured as rim", or why not.
+std::string proven_text(const Json& device) {
+  std::string text = text_at(device, "uuid") + ": ";
+  if (const std::string error = text_at(device, "error"); !error.empty()) {
+    return text + "refused, " + error;
+  }
+  if (device.value("ended", false)) {
+    return text + "ended, at " + text_at(device, "valid_until");
+  }
+  const auto found = device.find("state");
+  const Json state = found != device.end() ? *found : Json::object();
+  text += text_at(state, "architecture") + " " + text_at(state, "kind");
+  for (const char* member : {"mode", "driver", "firmware", "measurements"}) {
+    if (const std::string value = text_at(state, member); !value.empty()) {
+      text += std::string(", ") + member + " " + value;
+    }
+  }
+  return text + (device.value("current", false) ? "" : ", to be appraised again");
+}
+
+void print_node(const Context& context, const Json& node) {
   Table table({"node", text_at(node, "node")});
   table.row({"state", text_at(node, "state")});
   if (const auto revoked = node.find("revoked"); revoked != node.end() && revoked->is_object()) {
@@ -103,10 +123,13 @@ void print_node(const Json& node) {
   for (const Json& device : list_at(node, "devices")) {
     table.row({"device", text_at(device, "id") + ": " + text_at(device, "name")});
   }
+  for (const Json& device : list_at(node, "device_evidence")) {
+    table.row({"proven", proven_text(device)});
+  }
   for (const Json& instance : list_at(node, "instances")) {
     table.row({"instance", instance_text(instance)});
   }
-  print_text(table.text());
+  print_fields(context, table);
 }
 
 Result<Exit> show(const Context& context, const ConnectionFlags& connection,
@@ -117,7 +140,7 @@ Result<Exit> show(const Context& context, const ConnectionFlags& connection,
   if (context.json()) {
     print_json(node);
   } else {
-    print_node(node);
+    print_node(context, node);
   }
   return Exit::kYes;
 }

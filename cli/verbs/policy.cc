@@ -17,6 +17,7 @@
 #include "client/files.h"
 #include "policy/lint.h"
 #include "schemas/core/json_advice.h"
+#include "schemas/core/json_at.h"
 #include "schemas/impact_request.h"
 #include "schemas/policy_document.h"
 
@@ -275,14 +276,27 @@ Result<std::set<std::string>> active_ids(Api& api) {
   return ids;
 }
 
+std::string identities_at(const Json& item, const char* member) {
+  std::string text;
+  for (const Json& one : list_at(item, member)) {
+    text += (text.empty() ? "" : ", ") + text_at(one, "identity");
+  }
+  return text;
+}
+
 ListView policy_view() {
   return {.noun = "policy",
-          .heads = {"ID", "NAME", "VERSION", "ACTIVE", "ACCEPTED"},
+          .heads = {"ID", "NAME", "VERSION", "ACTIVE", "WRITTEN BY", "APPROVED BY", "ACCEPTED"},
           .cells = [](const Json& item) -> std::vector<std::string> {
-            return {text_at(item, "id"), text_at(item, "name"),
+            return {text_at(item, "id"),
+                    text_at(item, "name"),
                     std::to_string(number_at(item, "version")),
-                    item.at("active").get<bool>() ? "yes" : "no", text_at(item, "accepted_at")};
-          }};
+                    item.at("active").get<bool>() ? "yes" : "no",
+                    identities_at(item, "signers"),
+                    joined_at(object_at(item, "last_activation"), "by"),
+                    text_at(item, "accepted_at")};
+          },
+          .least = {"APPROVED BY", "WRITTEN BY"}};
 }
 
 Result<Exit> list(const Context& context, const ListOptions& options) {

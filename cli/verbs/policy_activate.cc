@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attestation/dsse.h"
+#include "cli/client/names.h"
 #include "cli/client/push.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
@@ -36,15 +37,29 @@ struct ApproveOptions {
   ReviewFlags review;  // with the connection
 };
 
+// Names of policies and of sets have no dot and no slash, paths of documents have.
+bool is_policy_name(const std::string& text) {
+  return text.find_first_of("./") == std::string::npos;
+}
+
 // What is to be approved: its id, and itself when it was named by a file.
 struct Named {
   StatementId id;
   std::optional<LoadedDocument> document;
 };
 
-Result<Named> named_policy(const std::string& text) {
+Result<Named> named_policy(const Context& context, PolicyApproval::Action action,
+                           const ApproveOptions& options) {
+  const std::string& text = options.id;
   if (const auto id = StatementId::parse(text)) {
     return Named{*id, std::nullopt};
+  }
+  if (text != "-" && !client::file_exists(text) && is_policy_name(text)) {
+    ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
+    const bool in_force = action == PolicyApproval::Action::kDeactivate;
+    ASSAY_ASSIGN(const std::string meant, policy_meant(api, text, in_force));
+    ASSAY_ASSIGN(StatementId id, StatementId::parse(meant));
+    return Named{std::move(id), std::nullopt};
   }
   ASSAY_ASSIGN(LoadedDocument loaded, load_document(text));
   const PayloadKind kind = loaded.payload.kind;
@@ -218,7 +233,7 @@ Result<Exit> send_approval(const Context& context, PolicyApproval::Action action
 
 Result<Exit> approve(const Context& context, PolicyApproval::Action action,
                      const ApproveOptions& options) {
-  ASSAY_ASSIGN(const Named named, named_policy(options.id));
+  ASSAY_ASSIGN(const Named named, named_policy(context, action, options));
   const StatementId& id = named.id;
   Json tests;
   if (action == PolicyApproval::Action::kActivate) {
@@ -282,8 +297,8 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
                                 : group.add("deactivate", "Take a policy out of force");
   verb.argument(
       "ID", options->id,
-      "id of the policy or reference set, as 'assay policy push' prints it, or the file with "
-      "it");
+      "id of the policy or reference set, as 'assay policy push' prints it, its name, or the file "
+      "with it");
   add_signing_options(verb, options->signing, false);
   verb.option("--sequence", options->sequence, "N",
               "policy epoch that this makes (default: ask the service)");
@@ -305,6 +320,10 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
   if (activate) {
     verb.example("assay policy activate prod.signed.json --key approver.pem",
                  "run the tests in prod.tests.json first");
+  }
+  if (!activate) {
+    verb.example("assay policy deactivate prod --key approver.pem",
+                 "take the version out of force that is in force");
   }
   verb.example(activate ? "assay policy activate sha256:9f86... --without-tests --key approver.pem"
                         : "assay policy deactivate sha256:9f86... --key approver.pem",

@@ -180,6 +180,10 @@ Result<std::vector<PolicyCase>> parse_cases(ByteView bytes, const PolicyCase& ba
     PolicyCase one = base;
     ASSAY_TRY(read_case(json, one));
     cases.push_back(std::move(one));
+  } else if (json.is_object() && json.contains("evaluator") && json.contains("preconditions")) {
+    return fail(ErrorCode::kUsage,
+                "This document names the parts of its case by digest. Write the whole case with "
+                "'assay decision export', and give that file");
   } else if (!json.is_array() || !json.empty()) {
     PolicyCase one = base;
     ASSAY_ASSIGN(one.models, models_from(json));
@@ -193,9 +197,10 @@ Result<std::vector<PolicyCase>> parse_cases(ByteView bytes, const PolicyCase& ba
 }
 
 CaseResult judge_case(const PolicyCase& one, std::span<const policy::ActivePolicy> policies) {
-  CaseResult result{policy::selected(policies, one.workload, one.point),
-                    policy::evaluate(policies, one.workload, one.models, {}, one.point, one.now),
-                    {}};
+  CaseResult result{
+      policy::selected(policies, one.workload, one.point),
+      policy::evaluate(policies, one.workload, one.models, one.preconditions, one.point, one.now),
+      {}};
   result.problem = problem_of(one, result.verdict, result.selected);
   return result;
 }

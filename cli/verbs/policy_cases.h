@@ -19,8 +19,9 @@ struct PolicyCase {
   policy::Workload workload{};
   DecisionPoint point = DecisionPoint::kCreate;
   Timestamp now{};
-  std::string expect{};                // "allow", "deny", or empty
-  std::vector<std::string> reasons{};  // codes that the answer must have
+  std::vector<ConditionResult> preconditions{};  // of an exported decision
+  std::string expect{};                          // "allow", "deny", or empty
+  std::vector<std::string> reasons{};            // codes that the answer must have
 };
 
 struct CaseResult {

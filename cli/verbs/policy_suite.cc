@@ -4,14 +4,35 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/decisions/verify_export.h"
 #include "cli/documents/documents.h"
 #include "client/files.h"
 #include "schemas/core/json_advice.h"
 
 namespace assay::cli {
 
+namespace {
+
+// The case of a stored decision: what was known then, at that time.
+Result<std::vector<PolicyCase>> case_of(ByteView file, const PolicyCase& base) {
+  ASSAY_ASSIGN(const DecisionExport exported, parse_decision_export(file));
+  ASSAY_ASSIGN(ExportedCase found, read_exported_case(exported));
+  PolicyCase one = base;
+  one.models = std::move(found.models);
+  one.workload = std::move(found.workload);
+  one.point = found.point;
+  one.now = found.evaluated_at;
+  one.preconditions = std::move(found.preconditions);
+  return std::vector{std::move(one)};
+}
+
+}  // namespace
+
 Result<std::vector<PolicyCase>> read_cases(const std::string& file, const PolicyCase& base) {
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
+  if (looks_like_decision_export(as_text(bytes))) {
+    return case_of(bytes, base);
+  }
   auto cases = parse_cases(bytes, base);
   if (!cases) {
     cases.error() = with_json_advice(std::move(cases).error(), as_text(bytes), file);

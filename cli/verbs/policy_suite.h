@@ -11,7 +11,8 @@
 
 namespace assay::cli {
 
-// Reads the cases in a file, as parse_cases() does. Errors: those of parse_cases(), usage with the
+// Reads the cases in a file, as parse_cases() does; of an exported decision its case, with its own
+// time and workload. Errors: those of parse_cases(), usage with the
 // name of the file; those of reading the file.
 [[nodiscard]] Result<std::vector<PolicyCase>> read_cases(const std::string& file,
                                                          const PolicyCase& base);

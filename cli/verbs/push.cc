@@ -189,7 +189,7 @@ void add_push(const Command& root, Context& context) {
   auto options = std::make_shared<PushOptions>();
   const Command verb = root.add("push", "Store signed documents in the service");
   verb.arguments("FILE", options->files,
-                 "signed manifests, statements, policies, approvals or changes of trust");
+                 "signed manifests, statements, policies, approvals, changes of trust or bundles");
   verb.option("--outline", options->outline, "FILE",
               "outline of the model, from 'assay manifest create --outline': lets the service name "
               "the bytes that differ on a node, and make spot checks");

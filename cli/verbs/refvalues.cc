@@ -176,7 +176,7 @@ Result<Exit> show(const Context& context, const ShowOptions& options) {
                std::to_string(list_at(tag, "sets").size()), joined_at(tag, "constrains"),
                removed ? "removed: " + text_at(tag, "removed") : "in force"});
   }
-  print_text(table.text());
+  print_table(context, table);
   return Exit::kYes;
 }
 

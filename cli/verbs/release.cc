@@ -282,7 +282,7 @@ Result<Exit> show(const Context& context, const ShowOptions& options) {
   if (const auto withdrawn = item.find("withdrawn"); withdrawn != item.end()) {
     table.row({"withdrawn", text_at(*withdrawn, "reason") + ": " + text_at(*withdrawn, "text")});
   }
-  print_text(table.text());
+  print_fields(context, table);
   return Exit::kYes;
 }
 

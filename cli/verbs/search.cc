@@ -2,15 +2,19 @@
 // assay get and assay search: what the service knows.
 #include <array>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "cli/client/lists.h"
+#include "cli/client/model_meant.h"
+#include "cli/client/names.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
 #include "cli/times.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/random.h"
+#include "schemas/manifest.h"
 
 namespace assay::cli {
 
@@ -38,7 +42,7 @@ Result<std::vector<std::string>> places_of(const std::string& id) {
   }
   return fail(ErrorCode::kUsage,
               "An id is sha256:... of a document, assay-tree-v1-... of a model, or the UUID of a "
-              "decision",
+              "decision; a model may be given by its name",
               id);
 }
 
@@ -68,9 +72,16 @@ Result<Exit> get_envelope(const GetOptions& options, Api& api,
   return Exit::kYes;
 }
 
-Result<Exit> get(const Context& context, const GetOptions& options) {
-  ASSAY_ASSIGN(const std::vector<std::string> places, places_of(options.id));
+// Names of models that stand for an id here have a slash.
+Result<std::string> id_meant(Api& api, const std::string& text) {
+  const bool is_name = text.find('/') != std::string::npos && check_model_name(text).has_value();
+  return is_name ? artifact_meant(api, text) : text;
+}
+
+Result<Exit> get(const Context& context, GetOptions options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(options.id, id_meant(api, options.id));
+  ASSAY_ASSIGN(const std::vector<std::string> places, places_of(options.id));
   if (options.envelope) {
     if (ArtifactId::parse(options.id)) {
       return fail(ErrorCode::kUsage, "A model has many documents; name one of them by its id");
@@ -190,12 +201,9 @@ ListView document_view() {
           }};
 }
 
-Result<Exit> search(const Context& context, SearchOptions options) {
-  ASSAY_ASSIGN(options.since, past_time(options.since, context.clock.now()));
-  ASSAY_ASSIGN(options.until, past_time(options.until, context.clock.now()));
-  ASSAY_ASSIGN(const auto collections, collections_for(options));
-  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
-  Json found = {{"items", Json::array()}, {"more", false}};
+// Adds the documents that the options ask for, those that are `known` left out.
+Status find(Api& api, const std::vector<const Collection*>& collections,
+            const SearchOptions& options, const std::set<std::string>& known, Json& found) {
   for (const Collection* collection : collections) {
     Query query;
     for (const Filter& filter : kFilters) {
@@ -203,11 +211,36 @@ Result<Exit> search(const Context& context, SearchOptions options) {
     }
     ASSAY_ASSIGN(const Json page, fetch_list(api, collection->path, query, options.list));
     for (const Json& item : list_at(page, "items")) {
-      found["items"].push_back(item);
+      if (!known.contains(text_at(item, "id"))) {
+        found["items"].push_back(item);
+      }
     }
     found["more"] = found["more"].get<bool>() || !text_at(page, "next_cursor").empty();
     found["tree_size"] = number_at(page, "tree_size");
     found["root"] = text_at(page, "root");
+  }
+  return {};
+}
+
+Result<Exit> search(const Context& context, SearchOptions options) {
+  ASSAY_ASSIGN(options.since, past_time(options.since, context.clock.now()));
+  ASSAY_ASSIGN(options.until, past_time(options.until, context.clock.now()));
+  ASSAY_ASSIGN(const auto collections, collections_for(options));
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  Json found = {{"items", Json::array()}, {"more", false}};
+  ASSAY_ASSIGN(options.subject, subject_meant(api, options.subject));
+  ASSAY_ASSIGN(options.artifact, subject_meant(api, options.artifact));
+  std::vector<std::string> keys = {""};  // of the signer; nobody in particular
+  if (!options.signer.empty()) {
+    ASSAY_ASSIGN(keys, keys_meant(api, options.signer));
+  }
+  for (const std::string& key : keys) {
+    options.signer = key;
+    std::set<std::string> known;
+    for (const Json& item : found["items"]) {
+      known.insert(text_at(item, "id"));
+    }
+    ASSAY_TRY(find(api, collections, options, known, found));
   }
   print_list(context, document_view(), std::move(found));
   return Exit::kYes;
@@ -218,21 +251,23 @@ void add_search_verb(const Command& root, Context& context) {
   const Command verb = root.add("search", "Find manifests, statements and policies");
   verb.choice("--kind", options->kind, {"manifest", "attestation", "policy"},
               "only documents of this kind (default: manifests and statements)");
-  verb.option("--artifact", options->artifact, "ID", "only manifests of this artifact");
+  verb.option("--artifact", options->artifact, "MODEL|ID", "only manifests of this artifact");
   verb.option("--name", options->name, "NAME",
               "only manifests of this model, or policies of this name");
-  verb.option("--subject", options->subject, "ID",
-              "only statements about this artifact id, or this digest as algorithm:value");
+  verb.option("--subject", options->subject, "MODEL|ID",
+              "only statements about this model or artifact id, or this digest as algorithm:value");
   verb.option("--predicate-type", options->predicate_type, "URI", "only statements of this type");
   verb.option("--stage", options->stage, "STAGE", "only statements about this stage");
-  verb.option("--signer", options->signer, "KEY_ID", "only documents that this key signed");
+  verb.option("--signer", options->signer, "PERSON|KEY_ID",
+              "only documents that this identity or this key signed");
   verb.option("--since", options->since, "TIME|AGE",
               "only documents accepted at this time or later: 2026-11-01, 7d, 12h");
   verb.option("--until", options->until, "TIME|AGE",
               "only documents accepted at this time or before");
   add_list_options(verb, options->list);
-  verb.note("--limit counts for each kind on its own.");
+  verb.note("--limit counts for each kind, and for each key of a person, on its own.");
   verb.example("assay search --name acme/llama", "find the manifests of a model");
+  verb.example("assay search --signer eva@acme.example", "find what a person signed");
   verb.example("assay search --subject assay-tree-v1-sha256:dc66... --stage evaluate",
                "find the evaluations of an artifact");
   verb.action([options, &context] { return search(context, *options); });
@@ -243,15 +278,15 @@ void add_search_verb(const Command& root, Context& context) {
 void add_search(const Command& root, Context& context) {
   auto options = std::make_shared<GetOptions>();
   const Command verb = root.add("get", "Fetch one document, model or decision");
-  verb.argument("ID", options->id,
-                "sha256:... of a document, assay-tree-v1-... of a model, UUID of a decision");
+  verb.argument(
+      "ID", options->id,
+      "sha256:... of a document, assay-tree-v1-... or name of a model, UUID of a decision");
   verb.flag("--envelope", options->envelope,
             "print the signed envelope, byte for byte, instead of what the service says about it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, options->connection);
   verb.note("Always prints JSON. Refuses an envelope that is not the document asked for.");
-  verb.example("assay get assay-tree-v1-sha256:dc66...",
-               "print everything that is known about a model");
+  verb.example("assay get acme/llama", "print everything that is known about a model");
   verb.example("assay get sha256:9f86... --envelope --out llama.signed.json",
                "save a stored manifest with its signatures");
   verb.action([options, &context] { return get(context, *options); });

@@ -40,6 +40,13 @@ Result<attestation::Envelope> sign_document(LoadedDocument document,
   return *std::move(document.envelope);
 }
 
+// Such a document is signed by somebody who must know what it changes: the service of the
+// environment is asked, too.
+bool changes_what_is_in_force(PayloadKind kind) {
+  return kind == PayloadKind::kTrustChange || kind == PayloadKind::kPolicyApproval ||
+         kind == PayloadKind::kEndorsements;
+}
+
 Result<LoadedDocument> load_to_sign(const SignOptions& options) {
   auto document = load_document(options.file, options.type);
   if (!document && document.error().code == ErrorCode::kPayloadTypeUnknown &&
@@ -74,8 +81,8 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
   ASSAY_TRY(check_envelope_length(document.payload,
                                   document.envelope ? &*document.envelope : nullptr,
                                   options.signing.keys.size()));
-  ASSAY_ASSIGN(const bool agreed,
-               agree_to_sign(context, document, options.review, false, options.yes));
+  ASSAY_ASSIGN(const bool agreed, agree_to_sign(context, document, options.review,
+                                                changes_what_is_in_force(kind), options.yes));
   if (!agreed) {
     return refuse(context, {ErrorCode::kCancelled, "Not signed, on request", options.file},
                   {{"id", id}, {"signed", false}});
@@ -116,7 +123,8 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
   const Command verb = parent.add("sign", "Sign a document, or add a signature to an envelope");
   verb.argument(
       "FILE", options->file,
-      "statement, manifest, policy, approval, change of trust, or an envelope with any of "
+      "statement, manifest, policy, approval, change of trust, bundle of endorsements, or an "
+      "envelope with any of "
       "these; '-' is standard input");
   add_signing_options(verb, options->signing, true);
   verb.option("--type", options->type, "TYPE",
@@ -139,9 +147,12 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
       "The result is a DSSE envelope. Documents of assay's own are checked first and signed in\n"
       "canonical form, so the layout of the file does not matter and a second signer signs the "
       "same.\n\n"
-      "What the document says is shown on standard error first, as 'assay review' does; with\n"
-      "--server or --profile on the command line (ASSAY_SERVER alone asks nobody) as a difference\n"
-      "from what is in force there. When standard input and standard error are a terminal, assay\n"
+      "What the document says is shown on standard error first, as 'assay review' does. A change "
+      "of\n"
+      "trust and an approval are shown as a difference from what is in force at the service, "
+      "other\n"
+      "documents with --server or --profile on the command line (ASSAY_SERVER alone asks nobody). "
+      "When standard input and standard error are a terminal, assay\n"
       "asks before it signs, and exits with 1 when the answer is not yes; scripts that run on a\n"
       "terminal give --yes. Without a terminal nothing is asked.");
   verb.example(example, "show a document, then sign it");

@@ -287,90 +287,6 @@ Result<Exit> push(const Context& context, const ConnectionFlags& connection,
   return Exit::kYes;
 }
 
-std::string roles_of(const Json& key) {
-  std::string out;
-  for (const Json& role : list_at(key, "roles")) {
-    out += (out.empty() ? "" : ", ") + text_at(role, "stage") + ":" +
-           text_at(role, "predicate_type") + ":" + text_at(role, "namespace");
-  }
-  return out;
-}
-
-// Whose ServiceAccount tokens a registration asks for.
-std::string tokens_of(const Json& registration) {
-  const auto account = registration.find("service_account");
-  return account == registration.end() || !account->is_object()
-             ? ""
-             : text_at(*account, "issuer") + " " + text_at(*account, "subject");
-}
-
-void show_identities(const Json& trust) {
-  Table identities({"KEY", "CERTIFICATE OF", "ISSUED BY"});
-  for (const Json& key : list_at(trust, "keys")) {
-    const auto certificate = key.find("certificate");
-    if (certificate != key.end()) {
-      const auto subject = certificate->find("subject");
-      identities.row({text_at(key, "id"),
-                      subject == certificate->end() ? "" : text_at(*subject, "pattern"),
-                      certificate->contains("roots")
-                          ? counted(list_at(*certificate, "roots").size(), "CA certificate")
-                          : text_at(*certificate, "issuer") + " (trusted root " +
-                                text_at(*certificate, "trusted_root") + ")"});
-    }
-  }
-  if (!identities.empty()) {
-    print_text("\n" + identities.text());
-  }
-  Table roots({"TRUSTED ROOT", "SINCE TRUST EPOCH"});
-  for (const Json& root : list_at(trust, "trusted_roots")) {
-    roots.row({text_at(root, "name"), std::to_string(number_at(root, "version"))});
-  }
-  if (!roots.empty()) {
-    print_text("\n" + roots.text());
-  }
-}
-
-Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
-  ASSAY_ASSIGN(Api api, open_api(context, connection));
-  ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
-  if (context.json()) {
-    print_json(trust);
-    return Exit::kYes;
-  }
-  Table keys({"KEY", "PURPOSE", "IDENTITY", "VALID UNTIL", "STATE", "ROLES"});
-  for (const Json& key : list_at(trust, "keys")) {
-    keys.row({text_at(key, "id"), text_at(key, "purpose"), text_at(key, "identity"),
-              text_at(key, "not_after"), key.contains("revoked") ? "revoked" : "", roles_of(key)});
-  }
-  print_text(keys.text());
-  show_identities(trust);
-  Table principals({"PRINCIPAL", "ROLES", "VALID UNTIL"});
-  for (const Json& principal : list_at(trust, "principals")) {
-    principals.row({text_at(principal, "name"), joined_at(principal, "roles"),
-                    text_at(principal, "not_after")});
-  }
-  if (!principals.empty()) {
-    print_text("\n" + principals.text());
-  }
-  Table registrations(
-      {"REGISTRATION", "NODE", "PRINCIPAL", "PLATFORMS", "NODES EACH", "TOKENS OF"});
-  for (const Json& one : list_at(trust, "registrations")) {
-    registrations.row({text_at(one, "id"), text_at(one, "node"), text_at(one, "principal"),
-                       one.contains("platforms") ? joined_at(one, "platforms") : "any",
-                       std::to_string(number_at(one, "nodes_per_platform")), tokens_of(one)});
-  }
-  if (!registrations.empty()) {
-    print_text("\n" + registrations.text());
-  }
-  if (const auto epochs = trust.find("epochs"); epochs != trust.end()) {
-    print_line("");
-    print_line("epochs: trust " + std::to_string(number_at(*epochs, "trust")) + ", revocation " +
-               std::to_string(number_at(*epochs, "revocation")) + ", policy " +
-               std::to_string(number_at(*epochs, "policy")));
-  }
-  return Exit::kYes;
-}
-
 void add_push_and_show(const Command& group, Context& context) {
   auto connection = std::make_shared<ConnectionFlags>();
   auto file = std::make_shared<std::string>();
@@ -383,12 +299,12 @@ void add_push_and_show(const Command& group, Context& context) {
 
   auto shown = std::make_shared<ConnectionFlags>();
   const Command show_verb =
-      group.add("show", "Print the trusted keys, callers, registrations and epochs");
+      group.add("show", "Print what is trusted: keys, callers, registrations, appraisals, epochs");
   add_connection_options(show_verb, *shown);
   show_verb.note("With -o json it prints what the verifying verbs take as --trust FILE.");
   show_verb.example("assay trust show -o json > trust.json",
                     "save the service's trust, to verify offline");
-  show_verb.action([shown, &context] { return show(context, *shown); });
+  show_verb.action([shown, &context] { return show_trust(context, *shown); });
 }
 
 }  // namespace

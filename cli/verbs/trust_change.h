@@ -38,6 +38,9 @@ void add_trust_change_options(const Command& verb, TrustChangeFlags& flags);
 [[nodiscard]] Result<Exit> write_trust_change(const Context& context,
                                               const TrustChangeFlags& flags);
 
+// Prints what the service trusts.
+[[nodiscard]] Result<Exit> show_trust(const Context& context, const ConnectionFlags& connection);
+
 // Fetches an epoch of the service: "trust", "revocation" or "policy".
 [[nodiscard]] Result<std::uint64_t> fetch_epoch(const Context& context,
                                                 const ConnectionFlags& connection,

@@ -14,6 +14,7 @@ void add_manifest(const Command& root, Context& context);
 void add_attest(const Command& root, Context& context);
 void add_evidence(const Command& root, Context& context);
 void add_collateral(const Command& root, Context& context);
+void add_endorsements(const Command& root, Context& context);
 void add_verify_bundle(const Command& root, Context& context);
 void add_setup(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
@@ -38,6 +39,7 @@ void add_decision(const Command& root, Context& context);
 void add_fill(const Command& root, Context& context);
 void add_explain(const Command& root, Context& context);
 void add_admission(const Command& root, Context& context);
+void add_pages(const Command& root, Context& context);
 void add_status(const Command& root, Context& context);
 void add_audit(const Command& root, Context& context);
 void add_log(const Command& root, Context& context);
@@ -45,7 +47,9 @@ void add_node(const Command& root, Context& context);
 void add_job(const Command& root, Context& context);
 void add_worker(const Command& root, Context& context);
 
-// Verbs of "manifest" and "policy" that have their own files, and signing under a group's name.
+// Verbs of "attest", "manifest" and "policy" that have their own files, and signing under a group's
+// name.
+void add_attest_stored(const Command& group, Context& context);
 void add_manifest_verify(const Command& group, Context& context);
 void add_manifest_import(const Command& group, Context& context);
 void add_manifest_prove(const Command& group, Context& context);

@@ -2,39 +2,55 @@
 #include "cli/verbs/verdict.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include "cli/client/connect.h"
+#include "cli/layout.h"
 #include "cli/output.h"
+#include "cli/words.h"
+#include "schemas/reason.h"
 
 namespace assay::cli {
 
 namespace {
 
-std::string short_json(const Json& value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+// Adds a line, which a terminal gets in pieces that fit.
+void add_line(std::string& out, std::size_t indent, const std::string& text, std::size_t hanging) {
+  const std::size_t terminal = terminal_columns(STDOUT_FILENO);
+  const std::string whole = std::string(indent, ' ') + printable(text);
+  if (terminal == 0 || columns_of(whole) <= terminal || terminal <= hanging) {
+    out += whole + "\n";
+    return;
+  }
+  std::size_t before = indent;
+  for (const std::string& line : wrapped(with_short_ids(printable(text)), terminal - hanging)) {
+    out += std::string(before, ' ') + line + "\n";
+    before = hanging;
+  }
 }
 
 void add_condition(std::string& out, const Json& condition, std::size_t depth) {
   std::string outcome = text_at(condition, "outcome");
   outcome.resize(std::max<std::size_t>(outcome.size(), 8), ' ');
-  std::string line(2 * depth, ' ');
-  line += outcome + " " + text_at(condition, "id");
-  if (const std::string code = text_at(condition, "code"); !code.empty()) {
-    line += "  " + code;
-  }
+  std::string line = outcome + " " + text_at(condition, "id");
+  const std::string code = text_at(condition, "code");
+  line += code.empty() ? "" : "  " + code;
   if (condition.contains("expected")) {
-    line += "  expected " + short_json(condition.at("expected"));
+    line += "  expected " + in_words(condition.at("expected"));
   }
   if (condition.contains("actual")) {
-    line += ", actual " + short_json(condition.at("actual"));
+    line += ", actual " + in_words(condition.at("actual"));
   }
-  out += printable(line) + "\n";
-  const std::string indent(2 * depth + 9, ' ');
+  const std::size_t hanging = 2 * depth + 9;
+  add_line(out, 2 * depth, line, hanging);
+  const std::string indent(hanging, ' ');
+  if (const auto reason = reason_from(code)) {
+    add_line(out, hanging, std::string(info(*reason).title), hanging);
+  }
   if (const auto evidence = condition.find("evidence"); evidence != condition.end()) {
     const Json& shown = list_at(*evidence, "first");
     for (const Json& id : shown) {
-      out += indent + printable("looked at " + short_json(id)) + "\n";
+      add_line(out, hanging, "looked at " + in_words(id), hanging);
     }
     if (const auto count = number_at(*evidence, "count"); count > shown.size()) {
       out += indent + "looked at " + std::to_string(count) + " in all\n";
@@ -85,7 +101,7 @@ std::string verdict_text(const Json& verdict) {
     }
   }
   for (const Json& warning : list_at(verdict, "warnings")) {
-    out += printable("warning: " + short_json(warning)) + "\n";
+    out += printable("warning: " + in_words(warning)) + "\n";
   }
   return out;
 }

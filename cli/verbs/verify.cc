@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay verify: a model against the signature that another tool made of it.
+// assay verify: a model against the signature that another tool made of it; an exported decision.
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "cli/documents/model_signature.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/verbs/exported_decision.h"
 #include "cli/verbs/hash_result.h"
 #include "cli/verbs/signed_files.h"
 #include "cli/verbs/verbs.h"
@@ -19,6 +20,7 @@ namespace {
 struct VerifyModelOptions {
   SignedFilesFlags files;
   ModelTrustFlags trust;
+  VerifierFlags log_key;  // of an exported decision
 };
 
 // What was looked at.
@@ -126,31 +128,62 @@ Result<Exit> verify_model(const Context& context, const VerifyModelOptions& opti
                         : tell_compared(context, *compared, signature->by);
 }
 
+// A model needs a signature beside it; an exported decision stands alone.
+Result<Exit> verify_either(const Context& context, const VerifyModelOptions& options) {
+  const bool has_log_key = !options.log_key.key.empty() || !options.log_key.file.empty();
+  if (options.files.signature.empty() && is_exported_decision(options.files.path)) {
+    if (options.trust != ModelTrustFlags{}) {
+      return fail(ErrorCode::kUsage,
+                  "An exported decision is checked with the key of its log alone, as of its own "
+                  "time: leave out the keys, certificates and --at of models",
+                  options.files.path);
+    }
+    return verify_decision_file(context, options.files.path, options.log_key);
+  }
+  if (options.files.signature.empty() || has_log_key) {
+    return fail(ErrorCode::kUsage,
+                "This is no exported decision. A model is verified against a signature: give "
+                "PATH and SIGNATURE, without the key of a log",
+                options.files.path);
+  }
+  return verify_model(context, options);
+}
+
 }  // namespace
 
 void add_verify_model(const Command& root, Context& context) {
   auto options = std::make_shared<VerifyModelOptions>();
   const Command verb =
-      root.add("verify", "Check a model against a signature of OpenSSF Model Signing");
-  verb.argument("PATH", options->files.path, "the model's directory or file");
-  verb.argument("SIGNATURE", options->files.signature,
-                "what 'model_signing sign' or 'assay sign --format oms' wrote, often model.sig");
+      root.add("verify", "Check an exported decision, or a model against a signature of others");
+  verb.argument("PATH", options->files.path, "exported decision, or the model's directory or file");
+  verb.optional_argument(
+      "SIGNATURE", options->files.signature,
+      "of a model: what 'model_signing sign' or 'assay sign --format oms' wrote, often model.sig");
+  add_verifier_options(verb, options->log_key);
   add_model_trust_options(verb, options->trust);
   add_signed_files_options(verb, options->files);
   verb.note(
-      "Works offline. First the signature, then every file. Files that the signature does not "
+      "Works offline. A file of 'assay decision export' is recognised by its content. Its verdict "
+      "is\n"
+      "evaluated again from the signed documents in it; what it cannot show is listed as resting "
+      "on\n"
+      "the service's word. The log's key comes from you, never from the file.\n"
+      "Of a model (OpenSSF Model Signing): first the signature, then every file. Files that the "
+      "signature does not "
       "cover\n"
       "are differences, but those of version control at the top (.git, .gitattributes, .github,\n"
       ".gitignore), what the signature itself leaves out, and its own file. Exits with 0 when all\n"
       "is as signed, with 1 when anything differs or does not verify, with 2 when there is no\n"
       "answer. The signature says which bytes, never under which name: 'assay manifest import'\n"
       "makes a manifest of it. Of our own manifests: 'assay manifest verify'.");
+  verb.example("assay verify decision.export --verifier-key-file log.vkey",
+               "check a decision of somebody else's service, without that service");
   verb.example("assay verify ./llama ./llama/model.sig --key vendor.pub",
                "verify with a key that you trust");
   verb.example(
       "assay verify ./llama model.sig --certificate-root ca.pem --at 2026-01-31T12:00:00Z -o json",
       "a signature by a certificate, at a time when it was valid");
-  verb.action([options, &context] { return verify_model(context, *options); });
+  verb.action([options, &context] { return verify_either(context, *options); });
 }
 
 }  // namespace assay::cli

@@ -183,7 +183,8 @@ Json answer_json(const BundleAnswer& answer, const std::optional<sigstore::Artif
           {"payload_type", answer.payload_type.empty() ? Json() : Json(answer.payload_type)}};
 }
 
-void print_answer(const BundleAnswer& answer, const std::optional<sigstore::Artifact>& artifact) {
+void print_answer(const Context& context, const BundleAnswer& answer,
+                  const std::optional<sigstore::Artifact>& artifact) {
   const sigstore::VerifiedBundle& verified = answer.verified;
   Table table({"verified", artifact ? artifact->sha256.text() : "the envelope alone"});
   if (verified.identity) {
@@ -207,7 +208,7 @@ void print_answer(const BundleAnswer& answer, const std::optional<sigstore::Arti
   if (!answer.payload_type.empty()) {
     table.row({"payload", answer.payload_type});
   }
-  print_text(table.text());
+  print_fields(context, table);
 }
 
 Result<BundleAnswer> judge(ByteView file, const BundleTrust& trust,
@@ -248,7 +249,7 @@ Result<Exit> verify_sigstore_bundle(const Context& context, const BundleFlags& f
   if (context.json()) {
     print_json(answer_json(*answer, hashed));
   } else {
-    print_answer(*answer, hashed);
+    print_answer(context, *answer, hashed);
   }
   return Exit::kYes;
 }

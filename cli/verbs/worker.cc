@@ -36,6 +36,7 @@ struct WorkerOptions {
   std::string key;
   std::string passphrase_file;
   worker::EvidenceOptions evidence;
+  worker::DeviceEvidenceOptions devices;
   DeviceFlags device;
   std::optional<std::uint64_t> metrics_port{};
   RegisterOptions instances{};
@@ -107,6 +108,7 @@ void tell_start(worker::Events& events, const WorkerOptions& options, const work
   Json told = {{"node", options.node},
                {"maps", options.maps},
                {"evidence", options.evidence.kind},
+               {"device_evidence", options.devices.kind},
                {"key_id", parts.signer.key_id().text()},
                {"device", engine.id},
                {"device_name", engine.device}};
@@ -145,6 +147,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(const std::unique_ptr<Signer> signer, worker_key(options));
   ASSAY_ASSIGN(const std::unique_ptr<worker::EvidenceSource> evidence,
                worker::make_evidence_source(context.clock, context.random, options.evidence));
+  ASSAY_ASSIGN(const std::unique_ptr<worker::DeviceEvidence> devices,
+               worker::make_device_evidence(context.clock, options.devices));
   ASSAY_ASSIGN(const WorkerEngines engines,
                make_worker_engines(context, options.device, !options.instances.socket.empty()));
   worker::Metrics metrics;
@@ -171,7 +175,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
       .metrics = metrics,
       .show_progress = [&context](const std::string& what) { return show_progress(context, what); },
       .drain = signals.drain(),
-      .abandon = signals.abandon()};
+      .abandon = signals.abandon(),
+      .device_evidence = devices.get()};
   ASSAY_ASSIGN(worker::Service beats,
                worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
@@ -212,6 +217,17 @@ void add_evidence_options(const Command& verb, worker::EvidenceOptions& flags) {
               "PEM, read again for each piece of evidence");
 }
 
+void add_device_evidence_options(const Command& verb, worker::DeviceEvidenceOptions& flags) {
+  verb.choice("--device-evidence", flags.kind, {"auto", "require", "none", "simulate"},
+              "evidence of NVIDIA GPUs and switches: auto where confidential computing is on "
+              "(default), require it, none, or simulated GPUs");
+  verb.option("--device-seed", flags.seed, "FILE",
+              "seed of simulated GPUs, as 'assay evidence simulate' takes it");
+  verb.option("--simulated-devices", flags.count, "N", "number of simulated GPUs (default 1)");
+  verb.option("--first-device", flags.first, "N",
+              "number of the first simulated GPU: other nodes under the same root (default 0)");
+}
+
 void add_run(const Command& group, Context& context) {
   auto options = std::make_shared<WorkerOptions>();
   const Command verb = group.add("run", "Verify models on this node when the service asks for it");
@@ -227,6 +243,7 @@ void add_run(const Command& group, Context& context) {
               "ServiceAccount token of Kubernetes for the service's audience, read again at each "
               "enrolment; needed where a pattern registers the node (default: none)");
   add_evidence_options(verb, options->evidence);
+  add_device_evidence_options(verb, options->devices);
   verb.option("--key", options->key, "FILE",
               "private key of the worker (default: a new one, in memory alone)");
   verb.option("--passphrase-file", options->passphrase_file, "FILE",

@@ -53,6 +53,8 @@ show() {
   fi
   words=${words/#ask_webhook/assay admission test -f review.json}
   words=${words/#ask_about_chat/assay decide --model $CHAT --namespace prod-eu --resource nvidia.com/gpu}
+  words=${words/#ask_about_gpus/assay decide --model $NAME --point bind --node $CC_NODE --namespace confidential --resource nvidia.com/gpu}
+  words=${words/#verify_gpus/assay evidence verify --type nvidia-gpu --collateral answer.json --root gpu-root.pem --rim-root gpu-root.pem --nonce}
   words=${words/#ask_to_serve/assay decide --model $SERVED --point serve --node $NODE}
   words=${words//"$ROOT/"/}
   printf '   %s$ %s%s%s\n' "$DIM" "$words" "$who" "$PLAIN"

@@ -28,6 +28,8 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/service.sh"
 # shellcheck source=deploy/demo/chain.sh
 . "$ROOT/deploy/demo/chain.sh"
+# shellcheck source=deploy/demo/devices.sh
+. "$ROOT/deploy/demo/devices.sh"
 # shellcheck source=deploy/demo/memory.sh
 . "$ROOT/deploy/demo/memory.sh"
 # shellcheck source=deploy/demo/pipeline.sh
@@ -41,6 +43,7 @@ finish() {
   stop_server
   stop_worker
   stop_edge_node
+  stop_cc_node
   stop_service
   rm -rf "$WORK"
 }
@@ -124,6 +127,7 @@ make_keys
 make_principals
 write_appraisal
 make_plugin
+register_devices
 write_config
 run assayd init --config service/assayd.json --bootstrap service/bootstrap.json
 # What auditors are given out of band: the log's public key.
@@ -238,6 +242,9 @@ proven "a node that never enrolled gets nothing"
 
 step "A second node: its evidence is verified by a plug-in"
 enrol_edge_node
+
+step "A confidential node: TDX and two GPUs prove themselves in one enrolment"
+tell_devices
 
 step "A vendor's model, signed with model_signing of OpenSSF"
 tell_vendor

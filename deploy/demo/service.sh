@@ -93,7 +93,8 @@ JSON
 JSON
   quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --appraisal appraisal.json \
     --appraisal stage-appraisal.json --appraisal plugin-appraisal.json \
-    --register registration.json --register plugin-registration.json --out service/bootstrap.json
+    --appraisal gpu-appraisal.json --register registration.json --register plugin-registration.json \
+    --register "$CC_NODE-registration.json" --register "$CC_OTHER-registration.json" --out service/bootstrap.json
 }
 
 # The machine of the demo is a simulated TDX guest: its root is no vendor's, and must be named as
@@ -156,6 +157,7 @@ keep_service() {
   stop_server
   stop_worker
   stop_edge_node
+  stop_cc_node
   [ -n "$SERVICE_PID" ] || start_service
   trap - EXIT
   printf '\n%sthe service goes on%s\n' "$BOLD" "$PLAIN"

@@ -8,6 +8,7 @@
 #include "policy/conditions/anchors.h"
 #include "policy/conditions/boot.h"
 #include "policy/conditions/checks.h"
+#include "policy/conditions/device.h"
 
 namespace assay::policy {
 namespace {
@@ -26,6 +27,9 @@ Json expected_node(const NodeCondition& condition) {
   }
   if (condition.boot) {
     expected["boot"] = to_json(*condition.boot);
+  }
+  if (condition.device) {
+    expected["device"] = to_json(*condition.device);
   }
   return expected;
 }
@@ -113,7 +117,7 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   checks.demand_past(node.enrolled_at, scope.now);
   checks.demand(scope.now < node.expires_at, Reason::kEnrolmentExpired);
   const bool evidence_asked = condition.worker_measured || condition.max_evidence_age_seconds ||
-                              !condition.tcb_status.empty() || condition.boot;
+                              !condition.tcb_status.empty() || condition.boot || condition.device;
   if (node.appraised_at) {
     check_standing(condition, node, scope.now, checks);
   }
@@ -125,6 +129,9 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   }
   if (node.appraised_at && condition.boot) {
     check_boot(*condition.boot, node, checks, result.actual);
+  }
+  if (condition.device) {
+    check_devices(*condition.device, condition.anchors, node, scope.now, checks, result.actual);
   }
   checks.conclude(result);
   return result;

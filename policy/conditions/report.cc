@@ -170,6 +170,9 @@ Json expected_report(const ReportCondition& condition) {
   if (condition.max_age_seconds) {
     expected["max_age_seconds"] = *condition.max_age_seconds;
   }
+  if (!condition.anchors.empty()) {
+    expected["anchors"] = condition.anchors;
+  }
   if (condition.min_spot_checks) {
     expected["min_spot_checks"] = *condition.min_spot_checks;
   }
@@ -191,6 +194,9 @@ Json actual_of(const std::string& node, const ReportFact& report, Timestamp now)
                  {"appraisal_current", report.appraisal_current},
                  {"device_attested", report.device_attested},
                  {"spot_checks", report.spot_checks}};
+  if (!report.device_anchors.empty()) {
+    actual["device_anchors"] = report.device_anchors;
+  }
   if (report.evidence_valid_until) {
     actual["evidence_valid_until"] = to_rfc3339(*report.evidence_valid_until);
   }
@@ -236,7 +242,12 @@ void check_report(const ReportCondition& condition, const ReportFact& report, co
   const bool stands = report.appraisal_current && is_valid(report.evidence_valid_until, scope.now);
   checks.demand(stands || !condition.worker_measured || !report.worker_measured,
                 Reason::kEvidenceStale);
-  checks.demand(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
+  const bool anchored = std::ranges::all_of(report.device_anchors, [&](const std::string& anchor) {
+    return std::ranges::find(condition.anchors, anchor) != condition.anchors.end();
+  });
+  const bool attested =
+      report.device_attested && anchored && is_valid(report.devices_valid_until, scope.now);
+  checks.demand(attested || !condition.device_attested, Reason::kDeviceNotAttested);
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),
                 Reason::kSpotCheckMissing);
   if (!by_place(condition)) {

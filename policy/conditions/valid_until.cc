@@ -73,6 +73,15 @@ void note_one(const NodeCondition& condition, const Scope& scope, Horizon& horiz
       horizon.ages_from(*node.appraised_at, *condition.max_evidence_age_seconds);
     }
   }
+  for (const DeviceFact& device : condition.device ? node.devices : std::vector<DeviceFact>()) {
+    horizon.changes_at(device.appraised_at);
+    if (device.valid_until) {
+      horizon.changes_at(*device.valid_until);
+    }
+    if (condition.device->max_age_seconds) {
+      horizon.ages_from(device.appraised_at, *condition.device->max_age_seconds);
+    }
+  }
 }
 
 void note_one(const ReportCondition& condition, const Scope& scope, Horizon& horizon) {
@@ -81,6 +90,9 @@ void note_one(const ReportCondition& condition, const Scope& scope, Horizon& hor
     horizon.changes_at(report.read_since);
     if (report.evidence_valid_until) {
       horizon.changes_at(*report.evidence_valid_until);
+    }
+    if (report.devices_valid_until) {
+      horizon.changes_at(*report.devices_valid_until);
     }
     if (condition.max_age_seconds) {
       horizon.ages_from(report.read_since, *condition.max_age_seconds);

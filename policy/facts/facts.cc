@@ -140,11 +140,12 @@ static auto members_of(json::As<NodeFact>) {
       json::if_set("reference_values", &T::matched, kMatched),
       json::if_set("boot", &T::boot, json::by(measured_boot_from_json)));
   const auto has_evidence = [](const T& node) { return node.appraised_at.has_value(); };
-  return std::tuple(json::always("name", &T::name), json::always("enrolled_at", &T::enrolled_at),
-                    json::always("expires_at", &T::expires_at),
-                    json::if_set("revoked", &T::revoked),
-                    json::always("worker_measured", &T::worker_measured),
-                    json::group("evidence", has_evidence, evidence));
+  return std::tuple(
+      json::always("name", &T::name), json::always("enrolled_at", &T::enrolled_at),
+      json::always("expires_at", &T::expires_at), json::if_set("revoked", &T::revoked),
+      json::always("worker_measured", &T::worker_measured),
+      json::group("evidence", has_evidence, evidence), json::if_set("devices", &T::devices),
+      json::if_set("devices_registered", &T::devices_registered));
 }
 
 static auto members_of(json::As<ReportFact>) {
@@ -167,6 +168,8 @@ static auto members_of(json::As<ReportFact>) {
       json::always("appraisal_current", &T::appraisal_current),
       json::if_set("evidence_valid_until", &T::evidence_valid_until),
       json::always("device_attested", &T::device_attested),
+      json::if_set("devices_valid_until", &T::devices_valid_until),
+      json::if_set("device_anchors", &T::device_anchors),
       json::always("spot_checks", &T::spot_checks), json::if_set("report", &T::report));
 }
 

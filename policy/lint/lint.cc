@@ -286,8 +286,8 @@ void Linter::report(const ReportCondition& report) {
   if (report.at_serve) {
     note("is judged at serve: whoever asks then orders a job on the pod's own mount before");
   }
-  if (report.device_attested) {
-    warn("cannot pass: no evidence of devices is appraised");
+  if (report.device_attested && report.scope != kDeviceMemoryScope) {
+    warn("cannot pass: device_attested is about the devices that read memory");
   }
   if (!report.max_age_seconds) {
     note("without max_age_seconds a report counts however old it is");

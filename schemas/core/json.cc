@@ -144,8 +144,10 @@ class StrictBuilder {
     if (problem.id == kNumberOverflow) {
       return unsafe_number();
     }
-    error_ = Error{
-        ErrorCode::kMalformedJson, not_well_formed(long_strings_.place_of(position), token), {}};
+    const std::size_t byte = long_strings_.place_of(position);
+    error_ = Error{ErrorCode::kMalformedJson,
+                   long_strings_.line_and_column(byte) + ": " + not_well_formed(byte, token),
+                   {}};
     return false;
   }
 

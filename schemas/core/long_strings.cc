@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/core/long_strings.h"
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -69,6 +71,15 @@ std::size_t LongStrings::place_of(std::size_t position) const {
     place += position > taken.in_rest ? taken.string.size() : 0;
   }
   return place;
+}
+
+std::string LongStrings::line_and_column(std::size_t place) const {
+  const std::string_view before = text_.substr(0, place == 0 ? 0 : place - 1);
+  const auto lines = std::ranges::count(before, '\n');
+  const std::string_view line = before.substr(before.rfind('\n') + 1);
+  const auto characters = std::ranges::count_if(
+      line, [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0U) != 0x80U; });
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(characters + 1);
 }
 
 }  // namespace assay

@@ -28,6 +28,8 @@ class LongStrings {
   [[nodiscard]] std::string_view next();
   // Returns the place in the text of the place `position` (counted from 1) in rest().
   [[nodiscard]] std::size_t place_of(std::size_t position) const;
+  // Returns "line L, column C" of a place in the text. Columns count characters.
+  [[nodiscard]] std::string line_and_column(std::size_t place) const;
 
  private:
   struct Taken {

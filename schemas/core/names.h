@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schemas/core/error.h"
+#include "schemas/core/nearest.h"
 
 namespace assay {
 
@@ -23,7 +24,8 @@ struct Names {
     }
     return "unknown";
   }
-  // Errors: `code` for a name that the table does not have; `what` says which there are.
+  // Errors: `code` for a name that the table does not have; `what` says which there are. The error
+  // names the one that is likely meant.
   [[nodiscard]] Result<E> parse(std::string_view text, std::string_view what,
                                 ErrorCode code = ErrorCode::kInvalidParameter) const {
     for (const auto& [value, name] : rows) {
@@ -31,7 +33,11 @@ struct Names {
         return value;
       }
     }
-    return fail(code, std::string(what));
+    std::array<std::string_view, N> known;
+    for (std::size_t i = 0; i < N; ++i) {
+      known[i] = rows[i].second;
+    }
+    return fail(code, std::string(what) + did_you_mean(text, known));
   }
 };
 

@@ -14,6 +14,7 @@ Result<Response> list_events(Api& api, const Call& call) {
   ASSAY_ASSIGN(query.type, filter(call, "type", Form::kEventType));
   ASSAY_ASSIGN(query.actor, filter(call, "actor", Form::kPrincipal));
   ASSAY_ASSIGN(query.subject, filter(call, "subject", Form::kSubject));
+  ASSAY_ASSIGN(query.newest_first, newest_first(call, "oldest"));
   ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
   ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());

@@ -7,6 +7,7 @@
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
+#include "server/service/nodes/endorsements.h"
 
 namespace assay::server {
 namespace {
@@ -18,14 +19,18 @@ bool is_hex(const std::string& text) {
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-Json view_of(const CollateralImported& imported) {
+Json view_of(const std::vector<ImportedPart>& imported) {
   Json parts = Json::array();
-  for (const ImportedPart& part : imported.parts) {
+  for (const ImportedPart& part : imported) {
     parts.push_back({{"name", part.name}, {"outcome", part.outcome}});
   }
+  return parts;
+}
+
+Json view_of(const CollateralImported& imported) {
   return {{"collateral", imported.collateral.text()},
           {"moved", imported.moved},
-          {"parts", std::move(parts)},
+          {"parts", view_of(imported.parts)},
           {"log", imported.receipt}};
 }
 
@@ -35,6 +40,21 @@ Result<Response> put_collateral(Api& api, const Call& call) {
   ASSAY_ASSIGN(const CollateralImported imported,
                import_collateral(api.services, call.request.body, call.principal));
   return json_response(imported.moved ? 201 : 200, view_of(imported));
+}
+
+Result<Response> post_endorsements(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const EndorsementsAccepted accepted,
+               accept_endorsements(api.services, call.request.body, call.principal));
+  return json_response(accepted.created ? 201 : 200, {{"id", accepted.id.text()},
+                                                      {"number", accepted.number},
+                                                      {"parts", view_of(accepted.parts)},
+                                                      {"log", accepted.receipt}});
+}
+
+Result<Response> get_endorsements(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const Json newest, endorsements_view(*snapshot));
+  return with_etag(call, json_response(200, newest), kRevalidate);
 }
 
 Result<Response> list_collateral(Api& api, const Call& call) {

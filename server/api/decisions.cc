@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decisions: ask for one, look them up, replay them.
 
+#include <algorithm>
+
+#include "schemas/core/json_at.h"
 #include "schemas/location.h"
 #include "schemas/validate.h"
 #include "server/api/filters.h"
@@ -8,6 +11,7 @@
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/service/decisions/decide.h"
+#include "server/service/decisions/export.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
@@ -91,6 +95,9 @@ Result<DecisionRequest> decision_request(Api& api, const Call& call,
   request.context = {{"principal", call.principal.name},
                      {"namespace", request.workload.name_space},
                      {"request_id", call.request.request_id}};
+  if (auto names = names_in(request.models); !names.empty()) {
+    request.context["asked"] = std::move(names);
+  }
   if (!request.pod_uid.empty()) {
     request.context["cluster"] = request.cluster;
     request.context["pod_uid"] = request.pod_uid;
@@ -110,24 +117,92 @@ Json ordered_jobs(const DecisionAnswer& answer) {
   return jobs;
 }
 
-// Who looks for a refusal looks for a recent one.
-Result<bool> newest_first(const Call& call) {
-  const std::string order = call.parameter("order").value_or("newest");
-  if (order != "newest" && order != "oldest") {
-    return fail(ErrorCode::kInvalidParameter, "newest or oldest", "order");
+// Signed decisions that are read for one page when filters ask for more than the index knows. Some
+// 100 ms.
+constexpr std::size_t kMaxDecisionsRead = 1000;
+
+// Filters by what only the signed decision says: who asked, about which pod and model. Empty: any.
+struct RequestFilter {
+  std::string pod;      // its name, or part of it that ends in a dash
+  std::string user;     // as the API server names who asked, or the principal
+  std::string cluster;  // the API server's principal
+  std::string model;    // name, also of a model that was asked for and not found
+
+  [[nodiscard]] bool any() const {
+    return !pod.empty() || !user.empty() || !cluster.empty() || !model.empty();
   }
-  return order == "newest";
+  [[nodiscard]] bool takes(const Json& decision) const {
+    const Json& request = object_at(decision, "request");
+    const std::string name = text_at(request, "name");
+    const std::string asked = text_at(request, request.contains("user") ? "user" : "principal");
+    const std::string from = text_at(request, request.contains("via") ? "principal" : "cluster");
+    const auto is_named = [this](const Json& one) { return text_at(one, "name") == model; };
+    return (pod.empty() || (pod.ends_with('-') ? name.starts_with(pod) : name == pod)) &&
+           (user.empty() || asked == user) && (cluster.empty() || from == cluster) &&
+           (model.empty() || std::ranges::any_of(array_at(decision, "models"), is_named) ||
+            std::ranges::any_of(array_at(request, "asked"),
+                                [this](const Json& one) { return one == model; }));
+  }
+};
+
+Result<RequestFilter> request_filter(const Call& call) {
+  RequestFilter wanted;
+  ASSAY_ASSIGN(wanted.pod, filter(call, "pod", Form::kNamespace));
+  ASSAY_ASSIGN(wanted.user, filter(call, "user", Form::kSubject));
+  ASSAY_ASSIGN(wanted.cluster, filter(call, "cluster", Form::kPrincipal));
+  ASSAY_ASSIGN(wanted.model, filter(call, "model", Form::kModel));
+  return wanted;
 }
 
-// Adds who asked about what: members of the signed decision that the row of the list has not.
-Status add_request(storage::Snapshot& snapshot, const storage::DecisionRow& row, Json& view) {
+// A row of the list, with who asked about what on request. Null: the filter leaves it out.
+Result<Json> listed(storage::Snapshot& snapshot, const storage::DecisionRow& row,
+                    const RequestFilter& wanted, bool with_request) {
+  Json view = decision_view(row);
+  if (!with_request && !wanted.any()) {
+    return view;
+  }
   ASSAY_ASSIGN(const Json decision, load_signed_decision(snapshot, row));
+  if (!wanted.takes(decision)) {
+    return Json();
+  }
   for (const char* const member : {"request", "models"}) {
-    if (decision.contains(member)) {
+    if (with_request && decision.contains(member)) {
       view[member] = decision[member];
     }
   }
-  return {};
+  return view;
+}
+
+// A page, which may be short and have more behind it when the filter leaves out much.
+Result<ListPage> decision_page(storage::Snapshot& snapshot, storage::DecisionQuery query,
+                               const RequestFilter& wanted, bool with_request) {
+  const std::size_t limit = query.bounds.limit;
+  Json items = Json::array();
+  for (std::size_t read = 0;; query.with_total = false) {
+    ASSAY_ASSIGN(const auto page, snapshot.decisions(query));
+    for (const storage::DecisionRow& row : page.items) {
+      ASSAY_ASSIGN(Json view, listed(snapshot, row, wanted, with_request));
+      ++read;
+      if (!view.is_null()) {
+        items.push_back(std::move(view));
+      }
+      if (items.size() == limit && wanted.any()) {
+        const bool last = &row == &page.items.back() && !page.next;
+        return ListPage{std::move(items),
+                        last ? std::nullopt : std::optional(row.log_index),
+                        page.tree_size,
+                        page.root,
+                        {}};
+      }
+    }
+    if (!wanted.any() || !page.next || read >= kMaxDecisionsRead) {
+      // How many pass the filter is not known.
+      return ListPage{std::move(items), page.next, page.tree_size, page.root,
+                      wanted.any() ? std::nullopt : page.total};
+    }
+    query.bounds.after = page.next;
+    query.bounds.limit = std::min(std::max<std::size_t>(limit, 100), kMaxDecisionsRead - read);
+  }
 }
 
 Result<Json> receipt_of(Api& api, const DecisionAnswer& answer) {
@@ -172,9 +247,11 @@ Result<Response> list_decisions(Api& api, const Call& call) {
   }
   ASSAY_ASSIGN(query.name_space, filter(call, "namespace", Form::kNamespace));
   ASSAY_ASSIGN(query.reason, filter(call, "reason", Form::kReason));
-  ASSAY_ASSIGN(query.newest_first, newest_first(call));
+  // Who looks for a refusal looks for a recent one.
+  ASSAY_ASSIGN(query.newest_first, newest_first(call, "newest"));
   ASSAY_ASSIGN(query.with_total, switch_parameter(call, "total"));
   ASSAY_ASSIGN(const bool with_request, switch_parameter(call, "request"));
+  ASSAY_ASSIGN(const RequestFilter wanted, request_filter(call));
   query.bounds = request.bounds;
   if (const auto verdict = call.parameter("verdict")) {
     if (*verdict != "allow" && *verdict != "deny") {
@@ -185,16 +262,8 @@ Result<Response> list_decisions(Api& api, const Call& call) {
   ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
   ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const auto page, snapshot->decisions(query));
-  Json items = Json::array();
-  for (const storage::DecisionRow& row : page.items) {
-    items.push_back(decision_view(row));
-    if (with_request) {
-      ASSAY_TRY(add_request(*snapshot, row, items.back()));
-    }
-  }
-  return list_response(api, call, request,
-                       {std::move(items), page.next, page.tree_size, page.root, page.total});
+  ASSAY_ASSIGN(ListPage page, decision_page(*snapshot, query, wanted, with_request));
+  return list_response(api, call, request, std::move(page));
 }
 
 Result<Response> get_decision(Api& api, const Call& call) {
@@ -214,6 +283,17 @@ Result<Response> replay_decision(Api& api, const Call& call) {
                                  {"recorded", answer.recorded.text()},
                                  {"recomputed", answer.recomputed.text()},
                                  {"verdict", to_json(answer.verdict)}});
+}
+
+Result<Response> get_decision_export(Api& api, const Call& call) {
+  // An export reads and holds up to 64 MiB.
+  const auto turn = api.services.long_manifests.try_take(call.principal.name);
+  if (turn == nullptr) {
+    return fail(ErrorCode::kBusy, "another long answer to this principal is being made");
+  }
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const DecisionExport file, export_decision(*snapshot, call.capture("id")));
+  return json_response(200, to_json(file));
 }
 
 }  // namespace assay::server

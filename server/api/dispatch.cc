@@ -48,15 +48,34 @@ Status check_body(const Request& request, const Route& route, std::uint64_t cont
   return {};
 }
 
-Status check_roles(const Principal& principal, const Access& access) {
-  const bool allowed = access.kind != Access::Kind::kRoles ||
-                       std::ranges::any_of(access.roles, [&](AccessRole role) {
-                         return principal.roles.contains(role);
-                       });
-  if (!allowed) {
-    return fail(ErrorCode::kForbidden, "the principal has none of the roles of this route");
+bool has_role(const Principal& principal, const Access& access) {
+  return access.kind != Access::Kind::kRoles ||
+         std::ranges::any_of(access.roles,
+                             [&](AccessRole role) { return principal.roles.contains(role); });
+}
+
+std::vector<std::string_view> names(const AccessRoles& roles) {
+  std::vector<std::string_view> list;
+  std::ranges::transform(roles, std::back_inserter(list),
+                         [](AccessRole role) { return name(role); });
+  return list;
+}
+
+std::string listed(const AccessRoles& roles) {
+  std::string text;
+  for (const std::string_view role : names(roles)) {
+    text += (text.empty() ? "" : ", ") + std::string(role);
   }
-  return {};
+  return text.empty() ? "none" : text;
+}
+
+Status check_roles(const Principal& principal, const Access& access) {
+  if (has_role(principal, access)) {
+    return {};
+  }
+  return fail(ErrorCode::kForbidden, "the caller " + principal.name +
+                                         " has the roles: " + listed(principal.roles) +
+                                         "; one of these is needed: " + listed(access.roles));
 }
 
 }  // namespace
@@ -128,7 +147,7 @@ class ApiExchange final : public Exchange {
   void refuse(Error error) override { error_ = std::move(error); }
 
   Response refusal() override {
-    Response response = problem(*error_, request_.path, request_.request_id);
+    Response response = problem(*error_, request_.path, request_.request_id, about_roles());
     if (!allow_.empty()) {
       response.headers.emplace_back("Allow", allow_);
     }
@@ -302,6 +321,17 @@ class ApiExchange final : public Exchange {
     }
     media_type_ = *type;
     return {};
+  }
+
+  // For a caller without the roles of the route: who it is, what it has, and what it needs.
+  Json about_roles() const {
+    if (error_->code != ErrorCode::kForbidden || principal_ == nullptr ||
+        has_role(*principal_, access_)) {
+      return Json::object();
+    }
+    return {{"caller", principal_->name},
+            {"roles", names(principal_->roles)},
+            {"needed", names(access_.roles)}};
   }
 
   Admission fall(Error error) {

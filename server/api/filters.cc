@@ -106,7 +106,7 @@ constexpr std::array kForms = {
             "an id is a UUID of version 7"},
     FormRow{Form::kNamespace,
             [](std::string_view text) { return !text.empty() && length(text) <= 253; },
-            "a namespace has 1 to 253 characters"},
+            "this name has 1 to 253 characters"},
     FormRow{Form::kSubject,
             [](std::string_view text) { return !text.empty() && length(text) <= 512; },
             "a subject has 1 to 512 characters"},
@@ -137,6 +137,14 @@ Result<bool> switch_parameter(const Call& call, std::string_view name) {
     return fail(ErrorCode::kInvalidParameter, "true or false", std::string(name));
   }
   return text == "true";
+}
+
+Result<bool> newest_first(const Call& call, std::string_view otherwise) {
+  const std::string order = call.parameter("order").value_or(std::string(otherwise));
+  if (order != "newest" && order != "oldest") {
+    return fail(ErrorCode::kInvalidParameter, "newest or oldest", "order");
+  }
+  return order == "newest";
 }
 
 }  // namespace assay::server

@@ -21,7 +21,7 @@ enum class Form {
   kPrincipal,      // a principal's name, or "system"
   kEventType,      // a record type, or a prefix of record types that ends with '.'
   kUuid,           // a UUID of version 7
-  kNamespace,      // a namespace: 1 to 253 characters
+  kNamespace,      // a namespace, or the name of an object in one: 1 to 253 characters
   kSubject,        // subject of a log record: 1 to 512 characters
   kDigest,         // an artifact id, or algorithm:value
   kPart,           // name of a part of collateral
@@ -35,5 +35,9 @@ enum class Form {
 // Returns the value of a parameter; false when the parameter is absent. Errors: invalid-parameter
 // when the value is neither "true" nor "false".
 [[nodiscard]] Result<bool> switch_parameter(const Call& call, std::string_view name);
+
+// Returns whether the parameter `order` asks for the newest rows first. An absent parameter counts
+// as `otherwise`. Errors: invalid-parameter when the value is neither "newest" nor "oldest".
+[[nodiscard]] Result<bool> newest_first(const Call& call, std::string_view otherwise);
 
 }  // namespace assay::server

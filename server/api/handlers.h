@@ -38,6 +38,7 @@ Result<Response> post_decision(Api& api, const Call& call);
 Result<Response> list_decisions(Api& api, const Call& call);
 Result<Response> get_decision(Api& api, const Call& call);
 Result<Response> replay_decision(Api& api, const Call& call);
+Result<Response> get_decision_export(Api& api, const Call& call);
 
 // impact.cc
 Result<Response> post_decision_impact(Api& api, const Call& call);
@@ -72,6 +73,8 @@ Result<Response> post_heartbeat(Api& api, const Call& call);
 
 // collateral.cc
 Result<Response> put_collateral(Api& api, const Call& call);
+Result<Response> post_endorsements(Api& api, const Call& call);
+Result<Response> get_endorsements(Api& api, const Call& call);
 Result<Response> list_collateral(Api& api, const Call& call);
 Result<Response> get_collateral_set(Api& api, const Call& call);
 

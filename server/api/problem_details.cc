@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/api/problem_details.h"
 
-#include "schemas/core/json.h"
-
 namespace assay::server {
 
-Response problem(const Error& error, const std::string& instance, const std::string& request_id) {
+Response problem(const Error& error, const std::string& instance, const std::string& request_id,
+                 const Json& more) {
   const ErrorInfo& row = info(error.code);
   const bool internal = row.http_status == 500;
   Json body = {{"type", "https://assay.dev/problems/" + std::string(row.code)},
@@ -23,6 +22,7 @@ Response problem(const Error& error, const std::string& instance, const std::str
   if (!instance.empty()) {
     body["instance"] = instance;
   }
+  body.update(more);
   Response response;
   response.status = row.http_status;
   response.content_type = kProblemMediaType;

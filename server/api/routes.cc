@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schemas/document_size.h"
+#include "schemas/endorsements.h"
 #include "schemas/evidence.h"
 #include "schemas/report_size.h"
 #include "server/api/handlers.h"
@@ -140,9 +141,11 @@ void add_decisions(std::vector<Route>& table) {
   table.push_back(
       post_json(Listener::kApi, "/v1/decisions", roles({kDecider}), post_decision, kDecisionBytes));
   table.push_back(get("/v1/decisions", lookers, list_decisions,
-                      {"subject", "namespace", "reason", "verdict", "since", "until", "order",
-                       "total", "request", "limit", "cursor"}));
+                      {"subject", "namespace", "reason", "verdict", "pod", "user", "cluster",
+                       "model", "since", "until", "order", "total", "request", "limit", "cursor"}));
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
+  // An export holds what /v1/documents shows, such as the first trust and its changes.
+  table.push_back(get("/v1/decisions/{id}/export", roles({kAuditor}), get_decision_export));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
   const Access askers = roles({kPolicyAuthor, kPolicyApprover, kAuditor, kAdmin});
@@ -179,6 +182,9 @@ void add_nodes(std::vector<Route>& table) {
                    {kJson},
                    {kJson},
                    put_collateral});
+  table.push_back(post_envelope("/v1/endorsements", roles({kAdmin, kSubmitter}), post_endorsements,
+                                kMaxEndorsementsEnvelopeBytes));
+  table.push_back(get("/v1/endorsements", keepers, get_endorsements));
   table.push_back(get("/v1/collateral", keepers, list_collateral, {"after", "limit"}));
   table.push_back(
       get("/v1/collateral:set", keepers, get_collateral_set, {"fmspc", "ca", "anchor"}));
@@ -213,7 +219,7 @@ void add_nodes(std::vector<Route>& table) {
 void add_log(std::vector<Route>& table) {
   const Access lookers = roles({kReader, kAuditor});
   table.push_back(get("/v1/audit/events", roles({kAuditor}), list_events,
-                      {"type", "actor", "subject", "since", "until", "limit", "cursor"}));
+                      {"type", "actor", "subject", "since", "until", "order", "limit", "cursor"}));
   // A document has its own media type: whatever the client accepts, it gets that.
   table.push_back(get("/v1/documents/{id}", roles({kAuditor}), get_document, {}, {}));
   table.push_back(get("/v1/log/checkpoint", lookers, get_checkpoint));

@@ -80,7 +80,8 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
     ASSAY_ASSIGN(const auto activation, last_activation(snapshot, row.id));
     if (activation) {
       view["last_activation"] = {{"policy_epoch", activation->policy_epoch},
-                                 {"time", to_rfc3339(activation->time)}};
+                                 {"time", to_rfc3339(activation->time)},
+                                 {"by", activation->by}};
     }
   }
   if (row.predicate_type == kPlacementPredicateType) {

@@ -6,6 +6,8 @@
 export function asked(decision) {
   const request = decision.request ?? {};
   const review = typeof request.via === "string" && request.via.startsWith("admission");
+  // A model that was not found has the name that was asked for, and no artifact.
+  const models = decision.models?.length ? decision.models : (request.asked ?? []).map((one) => ({ name: one }));
   const name = request.name || request.uid || request.pod_uid || "";
   return {
     time: decision.evaluated_at,
@@ -13,8 +15,8 @@ export function asked(decision) {
     kind: request.kind ?? "",
     user: request.user ?? (review ? "" : (request.principal ?? "")),
     cluster: request.cluster ?? (review ? (request.principal ?? "") : ""),
-    models: (decision.models ?? []).map((model) => model.name || model.artifact),
-    artifacts: (decision.models ?? []).map((model) => model.artifact),
+    models: models.map((model) => model.name || model.artifact),
+    artifacts: models.map((model) => model.artifact ?? ""),
     point: decision.point,
     reasons: decision.reasons,
     id: decision.id,

@@ -15,13 +15,21 @@ const table = (value) =>
         Object.entries(value).map(([key, item]) => [Array.isArray(value) ? `[${key}]` : `.${key}`, item]),
       );
 
+// Members of keyed lists that both have, when their order is another one.
+function moved(before, after, path) {
+  if (!Array.isArray(before) || !keyed(before) || !keyed(after)) return [];
+  const names = [before, after].map((list) => list.map((item) => item.id ?? item.name));
+  const order = names.map((own, i) => own.filter((name) => names[1 - i].includes(name)));
+  const same = order[0].every((name, i) => name === order[1][i]);
+  return same ? [] : [{ path: `${path.replace(/^\./, "")} (order)`, before: order[0], after: order[1] }];
+}
+
 export function differences(before, after, path = "") {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (!isObject(before) || !isObject(after) || Array.isArray(before) !== Array.isArray(after)) {
     return [{ path: path.replace(/^\./, "") || "document", before, after }];
   }
   const [old, fresh] = [table(before), table(after)];
-  return [...new Set([...Object.keys(old), ...Object.keys(fresh)])].flatMap((key) =>
-    differences(old[key], fresh[key], path + key),
-  );
+  const names = [...new Set([...Object.keys(old), ...Object.keys(fresh)])];
+  return [...names.flatMap((key) => differences(old[key], fresh[key], path + key)), ...moved(before, after, path)];
 }

@@ -39,6 +39,7 @@ const ATTRIBUTES = new Set([
   "viewBox",
   "preserveAspectRatio",
 ]);
+const MOST_LINES = 20000;
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -76,13 +77,27 @@ export const id = (value) => (value ? h("code", { title: visible(value) }, short
 export const when = (value) =>
   value ? h("time", { datetime: visible(value), title: visible(value) }, time(value)) : "";
 export const button = (text, click, kind = "") => h("button", { type: "button", class: kind, on: { click } }, text);
-// JSON as a block that the keyboard can scroll. Only line breaks of its own layout stay such.
+// How a cut list says so, below it. `left` is how many rows are left out; `more` says that the service
+// has some that were not read.
+export function cut(left, more = false) {
+  const text = [left > 0 ? `And ${count(left)} more.` : "", more ? "There are more on the server." : ""];
+  return left > 0 || more ? h("p", { class: "faint" }, text.filter(Boolean).join(" ")) : null;
+}
+// JSON as a block that the keyboard can scroll. Only line breaks of its own layout stay such. A document
+// of an envelope (1 MiB) may be cut; then the first line says so.
 export function json(value) {
-  const lines = JSON.stringify(value, null, 2)
-    .split("\n")
-    .slice(0, 2000)
-    .map((line) => visible(line));
-  return h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, document.createTextNode(lines.join("\n")));
+  const lines = JSON.stringify(value, null, 2).split("\n");
+  const left = lines.length - MOST_LINES;
+  const text = lines
+    .slice(0, MOST_LINES)
+    .map((line) => visible(line))
+    .join("\n");
+  return h(
+    "div",
+    {},
+    left > 0 ? h("p", { class: "failure" }, `The last ${count(left)} lines of this document are not shown.`) : null,
+    h("pre", { tabindex: "0", role: "region", "aria-label": "JSON" }, document.createTextNode(text)),
+  );
 }
 // A name of its own line, which a narrow column does not cut into letters.
 export const named = (text) => h("div", { class: "name" }, text);

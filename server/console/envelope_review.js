@@ -5,7 +5,7 @@ import { get, post } from "./api.js";
 import { badge, button, failure, h, json, say } from "./dom.js";
 import { parseEnvelope } from "./dsse.js";
 import { compare, impactButton, inForceUnder, lines, signatures } from "./governing.js";
-import { APPROVAL, hypothesisOf, inWords, PLACES, POLICY, standing } from "./words.js";
+import { APPROVAL, hypothesisOf, inWords, PLACES, POLICY, replaced, standing, TRUST_CHANGE } from "./words.js";
 
 const DSSE = "application/vnd.dsse.envelope.v1+json";
 const MOST_UPLOAD = 1 << 20;
@@ -40,6 +40,7 @@ async function review(text, trust, place) {
     keys.filter((key) => key.purpose === target.purpose && !key.revoked).map((key) => key.identity),
   );
   const { pairs, hypothesis } = await context(envelope, trust);
+  const unseen = envelope.payloadType === TRUST_CHANGE ? replaced(trust, envelope.document) : [];
   const answer = h("div", {});
   const send = button(
     "Send it",
@@ -66,7 +67,13 @@ async function review(text, trust, place) {
     h("h3", {}, "Signatures so far"),
     element,
     h("p", { class: "faint" }, `${people.size} of ${target.needed} people with a key for this (${target.purpose}).`),
-    pairs.length ? [h("h3", {}, "Against what is in force"), pairs.map((pair) => compare(...pair))] : "",
+    pairs.length
+      ? [
+          h("h3", {}, "Against what is in force"),
+          unseen.map((text) => h("p", {}, badge("replaced", "bad"), " ", text)),
+          pairs.map((pair) => compare(...pair)),
+        ]
+      : "",
     hypothesis ? [h("h3", {}, "Impact"), impactButton(hypothesis)] : "",
     h("details", {}, h("summary", {}, "The document"), json(envelope.document)),
     h("div", { class: "row" }, send),

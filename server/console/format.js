@@ -72,6 +72,6 @@ export function moment(text, now) {
   return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
-// What is called how in a sentence: "refused (manifest-missing)".
-export const list = (values, most = 3) =>
-  values.length <= most ? values.join(", ") : `${values.slice(0, most).join(", ")} and ${values.length - most} more`;
+// The first of some values, and how many are left out: "a, b, c and 2 more".
+export const list = (values, most = 3, between = ", ") =>
+  values.slice(0, most).join(between) + (values.length > most ? ` and ${count(values.length - most)} more` : "");

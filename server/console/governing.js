@@ -3,7 +3,7 @@
 import { all, get, getBytes, post } from "./api.js";
 import { sha256, toHex, toText } from "./bytes.js";
 import { differences } from "./differences.js";
-import { badge, button, failure, h, id, table } from "./dom.js";
+import { badge, button, cut, failure, h, id, table } from "./dom.js";
 import { canCheck, parseEnvelope, signersOf } from "./dsse.js";
 import { count } from "./format.js";
 
@@ -41,10 +41,14 @@ export async function signatures(envelope, trust) {
   };
 }
 
+const MOST_READ = 8; // documents of one event
+
+export const unread = (event) => Math.max(0, event.documents.length - MOST_READ);
+
 // Documents of an event that are envelopes; bootstrap and cases are none.
 export async function envelopesOf(event) {
   const found = [];
-  for (const document of event.documents.slice(0, 8)) {
+  for (const document of event.documents.slice(0, MOST_READ)) {
     const bytes = await getBytes(`/v1/documents/${encodeURIComponent(document)}`);
     if (`sha256:${toHex(await sha256(bytes))}` !== document)
       throw new Error("a document has another digest than its record says");
@@ -82,6 +86,8 @@ export async function inForceUnder(name) {
   return items.length ? get(`/v1/policies/${items[0].id}`) : null;
 }
 
+const MOST_CAUSES = 20;
+
 async function impact(hypothesis) {
   const body = JSON.stringify({ hypothesis, limit: 20 });
   // One after the other: the service answers one question about impact at a time.
@@ -98,6 +104,7 @@ async function impact(hypothesis) {
       `, ${count(answer.other_reasons)} refused for other reasons`,
       answer.next ? " (there are more)" : "",
     );
+  const why = [...decisions.why, ...pods.why];
   const causes = table(
     "Because of",
     [
@@ -106,10 +113,11 @@ async function impact(hypothesis) {
       { title: "Reason", cell: (one) => h("code", {}, one.code) },
       { title: "Changes", cell: (one) => count(one.count ?? 0) },
     ],
-    [...decisions.why, ...pods.why].slice(0, 20),
+    why.slice(0, MOST_CAUSES),
     "nothing changes.",
   );
-  return [row("Decisions", decisions), row("Pods that run", pods), causes];
+  const rest = cut(why.length - MOST_CAUSES);
+  return [row("Decisions", decisions), row("Pods that run", pods), causes, rest].filter(Boolean);
 }
 
 export function impactButton(hypothesis) {

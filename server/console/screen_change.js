@@ -2,29 +2,30 @@
 // Change: who changed trust and policies and when, in words; what a policy in question would change; and
 // a signed envelope that somebody brings (envelope_review.js).
 import { all, get } from "./api.js";
-import { badge, button, failure, h, id, json, link, part, table, when } from "./dom.js";
+import { badge, button, cut, failure, h, id, json, link, part, table, when } from "./dom.js";
 import { upload } from "./envelope_review.js";
-import { compare, envelopesOf, impactButton, inForceUnder, lines, signatures } from "./governing.js";
+import { compare, envelopesOf, impactButton, inForceUnder, lines, signatures, unread } from "./governing.js";
 import { inWords } from "./words.js";
 
 export const title = "Change";
+const SHOWN = 200; // changes
+const STEPS = 100; // records of one policy
+const TYPES = ["trust.", "policy.", "statement.withdrawn", "key."];
 
 async function detail(event, trust) {
   const envelopes = await envelopesOf(event);
   const signed = await Promise.all(envelopes.map((envelope) => signatures(envelope, trust)));
   return envelopes.length === 0
     ? [h("p", {}, "Nobody signed this in an envelope."), json(event.detail)]
-    : envelopes.map((envelope, i) => [lines(inWords(envelope.payloadType, envelope.document)), signed[i].element]);
+    : [
+        envelopes.map((envelope, i) => [lines(inWords(envelope.payloadType, envelope.document)), signed[i].element]),
+        cut(unread(event)),
+      ];
 }
 
 async function history(trust) {
-  const lists = await Promise.all(
-    ["trust.", "policy.", "statement.withdrawn", "key."].map((type) => all("/v1/audit/events", { type }, 500)),
-  );
-  const events = lists
-    .flatMap((one) => one.items)
-    .sort((a, b) => b.index - a.index)
-    .slice(0, 200);
+  const lists = await Promise.all(TYPES.map((type) => all("/v1/audit/events", { type, order: "newest" }, SHOWN)));
+  const events = lists.flatMap((one) => one.items).sort((a, b) => b.index - a.index);
   const whoSigned = (event) => {
     const place = h("div", {});
     return [
@@ -37,28 +38,32 @@ async function history(trust) {
       place,
     ];
   };
-  return table(
+  const changes = table(
     "Newest changes",
     [
       { title: "Time", cell: (event) => when(event.time) },
       { title: "What", cell: (event) => event.type },
-      { title: "About", cell: (event) => event.subject.slice(0, 4).map((subject) => [id(subject), " "]) },
+      {
+        title: "About",
+        cell: (event) => [event.subject.slice(0, 4).map((subject) => [id(subject), " "]), cut(event.subject.length - 4)],
+      },
       { title: "Sent by", cell: (event) => event.actor },
       { title: "In words, and who signed", cell: whoSigned },
       { title: "Record", cell: (event) => link("proof", { index: event.index }, String(event.index)) },
     ],
-    events,
+    events.slice(0, SHOWN),
     "nothing changed yet.",
   );
+  return [changes, cut(events.length - SHOWN, lists.some((one) => one.more))];
 }
 
 async function policies() {
-  const [{ items }, active] = await Promise.all([
+  const [{ items, more }, active] = await Promise.all([
     all("/v1/policies", {}, 1000),
     all("/v1/policies", { active: true }, 1000),
   ]);
   const inForce = new Set(active.items.map((row) => row.id));
-  return table(
+  const shown = table(
     "Policies",
     [
       { title: "Policy", cell: (row) => link("change", { policy: row.id }, `${row.name} version ${row.version}`) },
@@ -70,19 +75,21 @@ async function policies() {
     items.reverse(),
     "none.",
   );
+  return [shown, cut(0, more || active.more)];
 }
 
 async function approvers(policyId, trust) {
-  const { items } = await all("/v1/audit/events", { subject: policyId, type: "policy." }, 100);
+  const query = { subject: policyId, type: "policy.", order: "newest" };
+  const { items, more } = await all("/v1/audit/events", query, STEPS);
   const rows = await Promise.all(
-    items.map(async (event) => ({
+    items.reverse().map(async (event) => ({
       event,
       who: await Promise.all(
         (await envelopesOf(event)).map(async (envelope) => (await signatures(envelope, trust)).element),
       ),
     })),
   );
-  return table(
+  const people = table(
     "Who wrote and who approved it",
     [
       { title: "Time", cell: ({ event }) => when(event.time) },
@@ -92,6 +99,7 @@ async function approvers(policyId, trust) {
     ],
     rows,
   );
+  return [people, cut(0, more)];
 }
 
 async function onePolicy(body, policyId) {

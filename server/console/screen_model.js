@@ -3,9 +3,11 @@
 // it was admitted, where it was verified, and what is known of it in memory.
 import { all, get, getText } from "./api.js";
 import { asked } from "./asked.js";
-import { badge, field, form, h, id, link, named, part, table, when } from "./dom.js";
+import { badge, cut, field, form, h, id, link, named, part, table, when } from "./dom.js";
 import { parseEnvelope } from "./dsse.js";
+import { count, list } from "./format.js";
 import { write } from "./fragment.js";
+import { treeOf } from "./lineage_tree.js";
 import { reasons, sentence } from "./reasons.js";
 
 export const title = "Model";
@@ -21,8 +23,8 @@ const signers = (row) =>
 const state_of = (row) => (row.withdrawn ? badge("withdrawn", "bad") : "");
 
 async function byName(name) {
-  const { items } = await all("/v1/manifests", { name }, 1000);
-  return table(
+  const { items, more } = await all("/v1/manifests", { name }, 1000);
+  const releases = table(
     `Releases of ${name}`,
     [
       { title: "Accepted", cell: (row) => when(row.accepted_at) },
@@ -33,6 +35,7 @@ async function byName(name) {
     items.reverse(),
     "no manifest has this name.",
   );
+  return h("div", {}, releases, cut(0, more));
 }
 
 // The values that a statement states, out of its envelope.
@@ -84,7 +87,7 @@ async function statements(model) {
   ];
 }
 
-function lineageNode(graph, position, outward, trail) {
+function lineageNode(graph, { position, edge, again, children, left }) {
   const node = graph.nodes[position];
   const digest = node.digests.find((one) => one.startsWith("assay-tree")) ?? node.digests[0] ?? "";
   const name = node.names[0] ?? "";
@@ -95,29 +98,27 @@ function lineageNode(graph, position, outward, trail) {
   const marks = [
     node.missing ? badge("origin unknown", "warn") : "",
     node.cycle ? badge("made from itself", "bad") : "",
+    again ? h("span", { class: "faint" }, "(stands elsewhere in this picture)") : "",
   ];
   const said = node.statements.map(
     (one) => `${one.stage ?? one.kind} by ${one.signers.map((signer) => signer.identity).join(", ")}`,
   );
-  const next = trail.includes(position) ? [] : graph.edges.filter((edge) => edge[outward[0]] === position);
   return h(
     "li",
     {},
+    edge ? h("span", { class: "faint" }, `${edge.role}: `) : "",
     label,
     " ",
     marks,
-    said.length ? h("div", { class: "faint" }, said.slice(0, 4).join("; ")) : "",
-    next.length
+    said.length && !again ? h("div", { class: "faint" }, list(said, 4, "; ")) : "",
+    children.length
       ? h(
           "ul",
           { class: "tree" },
-          next.slice(0, 100).map((edge) => {
-            const item = lineageNode(graph, edge[outward[1]], outward, [...trail, position]);
-            item.prepend(h("span", { class: "faint" }, `${edge.role}: `));
-            return item;
-          }),
+          children.map((child) => lineageNode(graph, child)),
         )
       : "",
+    cut(left),
   );
 }
 
@@ -132,7 +133,7 @@ async function lineage(artifact, direction) {
       up ? "What it was made from. " : "What was made from it. ",
       link("model", { artifact, direction: other[0] }, other[1]),
     ),
-    h("ul", { class: "tree" }, lineageNode(graph, 0, up ? ["to", "from"] : ["from", "to"], [])),
+    h("ul", { class: "tree" }, lineageNode(graph, up ? treeOf(graph.edges, "to", "from") : treeOf(graph.edges, "from", "to"))),
     graph.reached.length
       ? h(
           "p",
@@ -192,6 +193,7 @@ async function verified(artifact) {
       jobs.items.reverse(),
       "no node was asked to.",
     ),
+    cut(0, jobs.next),
     table(
       "In memory now",
       [
@@ -210,6 +212,7 @@ async function verified(artifact) {
       memory,
       "no node says that it holds it.",
     ),
+    cut(0, nodes.more),
   ];
 }
 
@@ -233,6 +236,9 @@ export async function show(body, state) {
   }
   const artifact = encodeURIComponent(state.artifact);
   const model = await get(`/v1/models/${artifact}`);
+  const shown = model.manifests.length + model.attestations.length;
+  const left = `Only ${count(shown)} statements about this model are here. assay search lists the others.`;
+  if (model.truncated) body.append(h("p", { class: "failure" }, left));
   body.append(
     h(
       "dl",

@@ -2,13 +2,15 @@
 // Now: is the installation healthy, what ends next, what is allowed and refused, by which nodes.
 import { all, get, getText } from "./api.js";
 import { hours, tally } from "./asked.js";
-import { badge, h, link, part, svg, table, when } from "./dom.js";
+import { badge, cut, h, link, part, svg, table, when } from "./dom.js";
 import { endings, urgency } from "./ends.js";
 import { count, relative, time } from "./format.js";
 import { reasons, sentence } from "./reasons.js";
 
 export const title = "Now";
 const DAY = 86400000;
+const ENDS = 15; // rows of what ends
+const REASONS = 8;
 const MOST = 1000; // decisions that the picture of a day counts
 
 // What a role may not read is left out, not a failure of the whole.
@@ -57,20 +59,22 @@ async function ends() {
     unless(all("/v1/collateral", {}, 1000), { items: [] }),
     unless(getText("/metrics"), ""),
   ]);
-  const rows = endings({ trust, nodes: nodes.items, collateral: collateral.items, metrics });
+  const rows = endings({ trust, nodes: nodes.items, collateral: collateral.items, metrics, now });
+  const past = rows.filter((row) => new Date(row.at) <= now).reverse();
+  const next = rows.slice(past.length);
   const missing = [trust ? "" : "keys", trust?.principals ? "" : "principals", metrics ? "" : "TLS certificate"].filter(
     Boolean,
   );
+  const columns = [
+    { title: "When", cell: (row) => [badge(relative(row.at, now), urgency(row.at, now)), " ", when(row.at)] },
+    { title: "What", cell: (row) => row.what },
+    { title: "Of", cell: (row) => row.name },
+  ];
   return [
-    table(
-      "What ends next",
-      [
-        { title: "When", cell: (row) => [badge(relative(row.at, now), urgency(row.at, now)), " ", when(row.at)] },
-        { title: "What", cell: (row) => row.what },
-        { title: "Of", cell: (row) => row.name },
-      ],
-      rows.slice(0, 15),
-    ),
+    // What ended stays here until somebody takes it away: it must not fill the list of what ends.
+    past.length ? [table("What has ended", columns, past.slice(0, ENDS)), cut(past.length - ENDS)] : null,
+    table("What ends next", columns, next.slice(0, ENDS)),
+    cut(next.length - ENDS, nodes.more || collateral.more),
     missing.length
       ? h("p", { class: "faint" }, `Left out, because your roles do not show them: ${missing.join(", ")}.`)
       : null,
@@ -109,7 +113,7 @@ async function day() {
   const top = tally(
     items.filter((one) => one.verdict === "deny"),
     (one) => one.reasons,
-  ).slice(0, 8);
+  );
   const columns = [
     { title: "Hour", cell: (row) => time(row.start.toISOString()).slice(0, 16) },
     { title: "Allowed", cell: (row) => count(row.allow) },
@@ -133,9 +137,10 @@ async function day() {
         { title: "Refused", cell: (row) => link("refused", { reason: row.key, since: "1d" }, count(row.number)) },
         { title: "Why", cell: (row) => sentence(known, [row.key]) },
       ],
-      top,
+      top.slice(0, REASONS),
       "nothing was refused.",
     ),
+    cut(top.length - REASONS),
   ];
 }
 

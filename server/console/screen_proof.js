@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof: what was wanted, what was found, who said so, and the steps that show it is what was logged.
-import { all, get } from "./api.js";
+import { all, get, getText } from "./api.js";
 import { badge, button, field, form, h, json, save } from "./dom.js";
 import { write } from "./fragment.js";
 import { consistencySteps, decisionSteps, logSteps, publishedKeys, runSteps } from "./proving.js";
@@ -26,7 +26,7 @@ function exported(decision, found) {
   const text = (bytes) => (bytes ? new TextDecoder().decode(bytes) : undefined);
   return JSON.stringify(
     {
-      what: "what the console of Assay checked; assay verify is the check that does not trust the server",
+      what: "what the console of Assay checked; assay decision export writes what assay verify takes",
       decision,
       envelope: text(found.bytes),
       record: text(found.record),
@@ -78,6 +78,11 @@ async function prove(state, decision, place) {
       h(
         "div",
         { class: "row" },
+        decision &&
+          button("Save for assay verify", async () => {
+            const file = await getText(`/v1/decisions/${encodeURIComponent(decision.id)}/export`);
+            save(`decision-${decision.id}.export`, file, "application/json");
+          }),
         button("Save what was checked", () =>
           save(`proof-${index}.json`, exported(decision, found), "application/json"),
         ),
@@ -97,9 +102,9 @@ export async function show(body, state) {
       "The code of this page comes from the server that it checks. It finds damage and mistakes, " +
         "and shows an honest server's work. Against a hostile server use the command line with a log key that " +
         "you were given elsewhere: ",
-      h("code", {}, "assay decision show"),
-      ", ",
-      h("code", {}, "assay log verify"),
+      h("code", {}, "assay decision export"),
+      ", then ",
+      h("code", {}, "assay verify FILE"),
       ".",
     ),
   );

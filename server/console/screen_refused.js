@@ -65,7 +65,10 @@ const columns = (known) => [
     title: "Model",
     csv: (row) => row.artifacts.join(" "),
     cell: (row) =>
-      row.models.map((name, i) => [i ? ", " : "", link("model", { artifact: row.artifacts[i] }, id(name))]),
+      row.models.map((name, i) => [
+        i ? ", " : "",
+        link("model", row.artifacts[i] ? { artifact: row.artifacts[i] } : { name }, id(name)),
+      ]),
   },
   {
     title: "Reason",

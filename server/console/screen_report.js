@@ -2,7 +2,7 @@
 // A range of dates on one page, to print: how much was allowed and refused, where, why, for whom.
 import { all } from "./api.js";
 import { asked, tally } from "./asked.js";
-import { field, form, h, table } from "./dom.js";
+import { cut, field, form, h, table } from "./dom.js";
 import { count, moment, time } from "./format.js";
 import { write } from "./fragment.js";
 import { reasons, sentence } from "./reasons.js";
@@ -11,15 +11,14 @@ export const title = "Report";
 const MOST = 10000; // decisions that one report counts
 const SHOWN = 10;
 
-const counted = (caption, name, items, keysOf, cell = (row) => row.key || "(none)") =>
-  table(
-    caption,
-    [
-      { title: "Refused", cell: (row) => count(row.number) },
-      { title: name, cell },
-    ],
-    tally(items, keysOf).slice(0, SHOWN),
-  );
+function counted(caption, name, items, keysOf, cell = (row) => row.key || "(none)") {
+  const rows = tally(items, keysOf);
+  const columns = [
+    { title: "Refused", cell: (row) => count(row.number) },
+    { title: name, cell },
+  ];
+  return h("div", {}, table(caption, columns, rows.slice(0, SHOWN)), cut(rows.length - SHOWN));
+}
 
 export async function show(body, state, { current }) {
   const since = moment(state.since ?? "30d", Date.now());

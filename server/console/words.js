@@ -66,7 +66,8 @@ export function hypothesisOf(type, document) {
   return wanted.length ? Object.fromEntries(wanted) : null;
 }
 
-// What a change of trust replaces, as [before, after, caption]. The service shows no credentials.
+// What a change of trust replaces, as [before, after, caption]. The service shows no credentials, so they
+// are left out here; replaced() tells of them.
 export function standing(trust, document) {
   const entry = (list, member, value) =>
     (trust[list] ?? []).find((one) => one[member] === value[member] && one.stage === value.stage);
@@ -84,6 +85,13 @@ export function standing(trust, document) {
     return before ? [[before, after, `${name} ${value[member]}`]] : [];
   });
 }
+
+// What a change of trust replaces that the service does not show, one line each.
+export const replaced = (trust, document) =>
+  document.operations
+    .map((operation) => operation.put_principal?.name)
+    .filter((name) => (trust.principals ?? []).some((one) => one.name === name))
+    .map((name) => `the credentials of "${name}" are replaced by those above`);
 
 // Where an envelope of this type is posted, and which purpose of key must sign it.
 export const PLACES = {

@@ -15,8 +15,8 @@
 #include "policy/compare.h"
 #include "policy/evaluate.h"
 #include "policy/match_index.h"
+#include "schemas/core/lru.h"
 #include "server/service/lineage_steps.h"
-#include "server/service/lru.h"
 #include "storage/store.h"
 
 namespace assay::server {

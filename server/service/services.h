@@ -68,6 +68,7 @@ struct Services {
   PrincipalTurns validations = {};                      // of policies
   PrincipalTurns long_manifests = {};                   // read for a request (documents/outlines.h)
   CollateralMemory collateral{kCollateralMemoryBytes};  // authenticated, shared by all quotes
+  AsksMemory asks_of_parts{kAsksOfParts};
   DecisionGate decision_gate = {};  // between changes and decisions, both through these services
 };
 

@@ -46,6 +46,7 @@ CREATE TABLE nodes (
   superseded INTEGER NOT NULL CHECK (superseded >= 0),
   superseded_at INTEGER,
   superseded_key TEXT NOT NULL,
+  device_evidence TEXT NOT NULL,
   CHECK ((superseded_at IS NULL) = (superseded = 0)),
   CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL)),
   CHECK ((ended_at IS NULL) = (ended_reason IS NULL)),
@@ -194,7 +195,8 @@ CREATE TABLE evidence (
   matched TEXT NOT NULL,
   boot TEXT,
   valid_until INTEGER,
-  look_at INTEGER
+  look_at INTEGER,
+  device TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX evidence_by_seen ON evidence (seen, subject);
 CREATE INDEX evidence_by_look ON evidence (look_at, subject) WHERE look_at IS NOT NULL;

@@ -7,9 +7,9 @@
 namespace assay::storage::sqlite {
 namespace {
 
-// One term for each type in the log that begins with `prefix` (which ends in '.'): types are few,
-// and each is found by one step in the index.
-Result<Filter> types_below(Connection& connection, const std::string& prefix) {
+// One term, read by `sql`, for each type in the log that begins with `prefix` (which ends in '.'):
+// types are few, and each is found by one step in the index.
+Result<Filter> types_below(Connection& connection, const std::string& prefix, Sql sql) {
   Filter filter;
   std::string end = prefix;
   ++end.back();
@@ -21,25 +21,29 @@ Result<Filter> types_below(Connection& connection, const std::string& prefix) {
       return filter;
     }
     after = query.text(0);
-    filter.push_back({Sql::kEventByType, after});
+    filter.push_back({sql, after});
   }
 }
 
 }  // namespace
 
 Result<Found> find_events(Connection& connection, const EventQuery& query, TreeSize size) {
-  Search wanted{kEvents, {}, query.since, query.until, query.bounds};
+  const bool down = query.newest_first;
+  Search wanted{down ? kEventsNewestFirst : kEvents, {}, query.since, query.until, query.bounds};
   if (!query.subject.empty()) {
-    wanted.filters.push_back({Term{Sql::kEventBySubject, query.subject}});
+    const Sql sql = down ? Sql::kEventBySubjectDown : Sql::kEventBySubject;
+    wanted.filters.push_back({Term{sql, query.subject}});
   }
   if (!query.actor.empty()) {
-    wanted.filters.push_back({Term{Sql::kEventByActor, query.actor}});
+    const Sql sql = down ? Sql::kEventByActorDown : Sql::kEventByActor;
+    wanted.filters.push_back({Term{sql, query.actor}});
   }
+  const Sql by_type = down ? Sql::kEventByTypeDown : Sql::kEventByType;
   if (query.type.ends_with('.')) {
-    ASSAY_ASSIGN(Filter types, types_below(connection, query.type));
+    ASSAY_ASSIGN(Filter types, types_below(connection, query.type, by_type));
     wanted.filters.push_back(std::move(types));
   } else if (!query.type.empty()) {
-    wanted.filters.push_back({Term{Sql::kEventByType, query.type}});
+    wanted.filters.push_back({Term{by_type, query.type}});
   }
   return search(connection, wanted, size);
 }

@@ -37,6 +37,7 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Json marks, json_column(query, 13));
   ASSAY_ASSIGN(Json stage, json_column(query, 15));
   ASSAY_ASSIGN(Json matched, json_column(query, 16));
+  ASSAY_ASSIGN(Json device, json_column(query, 20));
   ASSAY_ASSIGN(auto boot, boot_from(query));
   std::optional<Anchor> anchor;
   if (!query.is_null(11)) {
@@ -60,7 +61,8 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
                      .matched = std::move(matched),
                      .boot = std::move(boot),
                      .valid_until = optional_time(query, 18),
-                     .look_at = optional_time(query, 19)};
+                     .look_at = optional_time(query, 19),
+                     .device = std::move(device)};
 }
 
 Result<std::vector<EvidenceRow>> evidence_rows(Connection& connection, Query& query) {
@@ -267,6 +269,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
   ASSAY_ASSIGN(const std::string marks, canonical_json(row.marks));
   ASSAY_ASSIGN(const std::string stage, canonical_json(row.stage));
   ASSAY_ASSIGN(const std::string matched, canonical_json(row.matched));
+  ASSAY_ASSIGN(const std::string device, canonical_json(row.device));
   std::optional<std::string> boot;
   if (row.boot) {
     ASSAY_ASSIGN(boot, canonical_json(to_json(*row.boot)));
@@ -293,7 +296,7 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(matched);
   bind_optional(query, boot);
   bind_optional(query, row.valid_until);
-  bind_optional(query, row.look_at);
+  bind_optional(query, row.look_at).bind(device);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));

@@ -21,6 +21,7 @@ struct List {
   std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {Sql::kEventAt};
+inline constexpr List kEventsNewestFirst = {Sql::kEventAt, Sql::kEventAtDown};
 inline constexpr List kStatements = {Sql::kStatementAt};
 inline constexpr List kDecisions = {Sql::kDecisionAt};
 inline constexpr List kDecisionsNewestFirst = {Sql::kDecisionAt, Sql::kDecisionAtDown};

@@ -62,6 +62,7 @@ Result<NodeRow> node_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Digest key, query.digest(2));
   ASSAY_ASSIGN(Digest enrolment, query.digest(10));
   ASSAY_ASSIGN(Json devices, json_column(query, 9));
+  ASSAY_ASSIGN(Json device_evidence, json_column(query, 25));
   ASSAY_ASSIGN(auto measured, measured_from(query));
   std::optional<Revocation> revoked;
   if (!query.is_null(7)) {
@@ -86,7 +87,8 @@ Result<NodeRow> node_from(Connection& connection, const Query& query) {
                  .log_index = query.count(17),
                  .registration = query.text(18),
                  .ended = std::move(ended),
-                 .superseded = {query.count(21), optional_time(query, 22), query.text(23)}};
+                 .superseded = {query.count(21), optional_time(query, 22), query.text(23)},
+                 .device_evidence = std::move(device_evidence)};
 }
 
 Result<std::optional<NodeRow>> find_node(Connection& connection, const std::string& name) {
@@ -201,7 +203,9 @@ Status count_platform(Connection& connection, const NodeRow& row) {
   return add_to_platform(connection, row.platform, true);
 }
 
-Status write_node(Connection& connection, const NodeRow& row, const std::string& devices) {
+Status write_node(Connection& connection, const NodeRow& row) {
+  ASSAY_ASSIGN(const std::string devices, canonical_json(row.devices));
+  ASSAY_ASSIGN(const std::string device_evidence, canonical_json(row.device_evidence));
   Query query = connection.query(Sql::kEnrolledPut);
   query.bind(row.name)
       .bind(row.principal)
@@ -217,7 +221,8 @@ Status write_node(Connection& connection, const NodeRow& row, const std::string&
   bind_end(query, row.ended);
   bind_optional(query.bind(row.superseded.count), row.superseded.at)
       .bind(row.superseded.key)
-      .bind(row.held_since);
+      .bind(row.held_since)
+      .bind(device_evidence);
   return query.run();
 }
 
@@ -341,10 +346,9 @@ Status replace_key_owner(Connection& connection, const KeyId& key, const std::st
 
 Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {
   ASSAY_TRY(check_node(connection, row, size));
-  ASSAY_ASSIGN(const std::string devices, canonical_json(row.devices));
   ASSAY_TRY(remember_key(connection, row));
   ASSAY_TRY(count_platform(connection, row));
-  ASSAY_TRY(write_node(connection, row, devices));
+  ASSAY_TRY(write_node(connection, row));
   Query again = connection.query(Sql::kEnrolledGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kNode, row.name, again.bind(row.name)));
   return raise_version(connection, Versioned::kNode, row.name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/start_checks.h"
 
+#include <filesystem>
+
 #include "storage/sqlite/log_tables.h"
 
 namespace assay::storage::sqlite {
@@ -68,6 +70,12 @@ Result<std::optional<Anchor::State>> check_anchor(Connection& connection, const 
   auto anchor = Anchor(options.anchor_path).load();
   if (!anchor && anchor.error().code == ErrorCode::kNotFound) {
     if (state.size > 0 && !options.dangerous_recreate_anchor) {
+      std::error_code ignored;
+      const auto folder = std::filesystem::path(options.anchor_path).parent_path();
+      if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+        return fail(ErrorCode::kStoreBehindAnchor,
+                    "the folder of the anchor file is not there: mount it, or correct anchor_file");
+      }
       return behind("the log has records, but its anchor file is missing");
     }
     return std::nullopt;

@@ -2,6 +2,7 @@
 // Forwarding of the writing half of the store interface to the tables.
 #include "storage/sqlite/transaction.h"
 
+#include "schemas/log_chain.h"
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/evidence_tables.h"
@@ -58,8 +59,11 @@ Result<LeafIndex> SqliteTransaction::append_link(LogRecord record) {
 
 Result<LeafIndex> SqliteTransaction::append(LogRecord record) {
   record.time = now_;
-  if (is_governance(record.type)) {
+  if (is_chained(record.type)) {
     return append_link(std::move(record));
+  }
+  if (const auto& head = governance().head(); head && record.type == event::kDecisionMade) {
+    record.detail["chain"] = {{"newest", {{"index", head->index}, {"leaf", head->leaf.text()}}}};
   }
   return append_record(connection(), tail_, record);
 }

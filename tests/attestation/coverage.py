@@ -24,9 +24,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ROOT / "tests/attestation/uncovered.txt"
-PROGRAMS = ("attestation_tests", "cose_tests", "evidence_tests", "oms_tests", "plugin_tests",
-            "snp_test", "tdx_test")
+PROGRAMS = ("attestation_tests", "cose_tests", "device_evidence_tests", "evidence_tests",
+            "nvidia_registry_tests", "nvidia_tests", "oms_tests", "plugin_tests", "snp_test", "tdx_test", "x509_tests")
 REPLAYS = ("cbor", "checkpoint", "corim", "cose", "ear", "envelope", "event_log", "identity_token",
+           "nvidia_evidence", "nvidia_fwid", "nvidia_ocsp", "nvidia_opaque", "nvidia_report", "nvidia_rim",
            "oms", "plugin_answer", "snp_extensions", "snp_report", "tdx_collateral", "tdx_parts", "tdx_quote")
 NO_MEMORY = "ASSAY_NO_MEMORY("
 

@@ -60,7 +60,8 @@ def problem(status, code, detail="because", **members):
 
 
 class Server:
-    """`answers` maps "METHOD /path" (without the query) to an Answer, or to a list used in turn."""
+    """`answers` maps "METHOD /path" (without the query) to an Answer, to a function that makes one of
+    the body, or to a list of these used in turn."""
 
     def __init__(self, certificate, client_ca=None, maximum=None):
         self.answers = {}
@@ -74,7 +75,7 @@ class Server:
                 length = int(self.headers.get("Content-Length", 0))
                 body = self.rfile.read(length)
                 owner.requests.append((self.command, self.path, dict(self.headers), body))
-                answer = owner.find(f"{self.command} {self.path.split('?')[0]}")
+                answer = owner.find(f"{self.command} {self.path.split('?')[0]}", body)
                 if answer.cut:
                     self.close_connection = True
                     return
@@ -116,10 +117,12 @@ class Server:
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
 
-    def find(self, key):
+    def find(self, key, body):
         answer = self.answers.get(key)
         if isinstance(answer, list):
             answer = answer.pop(0) if len(answer) > 1 else answer[0]
+        if callable(answer):
+            answer = answer(body)
         return answer or problem(404, "not-found", "there is nothing here")
 
     def close(self):

@@ -18,7 +18,8 @@ const { cell, csv } = await import("./csv.js");
 const { asked, hours, tally } = await import("./asked.js");
 const { differences } = await import("./differences.js");
 const { endings } = await import("./ends.js");
-const { hypothesisOf, inWords, standing, TRUST_CHANGE } = await import("./words.js");
+const { treeOf } = await import("./lineage_tree.js");
+const { hypothesisOf, inWords, replaced, standing, TRUST_CHANGE } = await import("./words.js");
 
 const log = JSON.parse(readFileSync(new URL("log.json", import.meta.url)));
 const dsse = JSON.parse(readFileSync(new URL("dsse.json", import.meta.url)));
@@ -189,6 +190,8 @@ test("who asked: reviews and requests", () => {
   assert.deepEqual([review.pod, review.user, review.cluster, review.models], ["prod/p", "u", "c", ["a"]]);
   const plain = asked({ ...row, request: { principal: "ci", namespace: "prod" } });
   assert.deepEqual([plain.pod, plain.user, plain.cluster], ["prod", "ci", ""]);
+  const lost = asked({ ...row, models: [], request: { principal: "ci", asked: ["acme/none"] } });
+  assert.deepEqual([lost.models, lost.artifacts], [["acme/none"], [""]], "a name without an artifact");
   assert.deepEqual(tally([1, 2, 3], (n) => [n % 2]), [{ key: 1, number: 2 }, { key: 0, number: 1 }]);
   const rows = hours([{ evaluated_at: "2026-01-01T10:30:00Z", verdict: "deny" }], Date.parse("2026-01-01T11:00:00Z"));
   assert.equal(rows.length, 24);
@@ -200,6 +203,8 @@ test("differences", () => {
   assert.deepEqual(differences([{ id: "x", v: 1 }], [{ id: "y", v: 1 }, { id: "x", v: 2 }]).map((one) => one.path), ["[x].v", "[y]"]);
   assert.deepEqual(differences({ a: [1] }, { a: [1] }), []);
   const twice = [{ id: "x", v: 1 }, { id: "x", v: 2 }];
+  assert.deepEqual(differences({ r: [{ id: "x" }, { id: "y" }] }, { r: [{ id: "y" }, { id: "new" }, { id: "x" }] }).map((one) => one.path),
+    ["r[new]", "r (order)"], "an order is a difference");
   assert.notDeepEqual(differences(twice, [{ id: "x", v: 3 }, { id: "x", v: 2 }]), [], "a hidden twin");
 });
 
@@ -208,6 +213,27 @@ test("what ends next", () => {
     not_after: "2026-01-01T00:00:00Z", revoked: {} }] }, nodes: [{ state: "ended", node: "n", expires_at: "2026-01-01T00:00:00Z" }],
   metrics: "x 1\ntls_certificate_expiry_timestamp_seconds 1.8e9\n" });
   assert.deepEqual(rows.map((row) => row.what), ["key (signer)", "TLS certificate"]);
+});
+
+test("what ends next: an enrolment that is renewed as usual is left out", () => {
+  const node = { state: "enrolled", node: "n", enrolled_at: "2026-01-01T00:00:00Z", expires_at: "2026-01-02T00:00:00Z" };
+  const at = (now, change) => endings({ nodes: [{ ...node, ...change }], now: Date.parse(now) }).length;
+  assert.deepEqual([at("2026-01-01T17:59:00Z"), at("2026-01-01T18:01:00Z"), at("2026-01-03T00:00:00Z")], [0, 1, 1]);
+  assert.equal(at("2026-01-01T00:00:00Z", { enrolled_at: "?" }), 1, "a time that cannot be read hides no end");
+});
+
+test("a lineage of many paths is walked once", () => {
+  // 4 levels of 100 nodes, each made from all of the level before: 100 million paths.
+  const level = (depth) => [...Array(depth ? 100 : 1).keys()].map((i) => (depth ? 1 + 100 * (depth - 1) + i : 0));
+  const edges = [0, 1, 2, 3].flatMap((depth) => level(depth).flatMap((to) => level(depth + 1).map((from) => ({ from, to }))));
+  const began = Date.now();
+  const walk = (node) => [node, ...node.children.flatMap(walk)];
+  const placed = walk(treeOf(edges, "to", "from"));
+  assert.equal(placed.filter((node) => !node.again).length, 401);
+  assert.equal(placed.length, 1 + edges.length);
+  assert.ok(Date.now() - began < 2000);
+  const [start] = walk(treeOf([{ from: 1, to: 0 }, { from: 0, to: 1 }, { from: 2, to: 0 }], "to", "from", 1));
+  assert.deepEqual([start.left, start.children[0].children[0].again], [1, true], "a cut says so, a cycle ends");
 });
 
 test("changes in words: nothing of what is signed is left out", () => {
@@ -225,6 +251,8 @@ test("changes: what they replace, and what is asked of impact", () => {
   const put = { put_principal: { name: "ci", roles: ["reader", "admin"], credentials: [1] } };
   assert.deepEqual(standing(trust, change(put, { put_principal: { name: "new", roles: [] } })),
     [[trust.principals[0], { name: "ci", roles: ["reader", "admin"] }, "put_principal ci"]]);
+  assert.deepEqual(replaced(trust, change(put, { put_principal: { name: "new" } }, { revoke_key: { key: "k" } })),
+    ['the credentials of "ci" are replaced by those above']);
   assert.equal(standing(trust, change({ put_appraisal: { evidence_type: "tdx", stage: "train" } }))[0][0].policy, 2);
   assert.deepEqual(hypothesisOf(TRUST_CHANGE, change({ revoke_key: { key: "k" } }, { revoke_node: { node: "n" } })),
     { revoke_keys: ["k"], revoke_nodes: ["n"] });

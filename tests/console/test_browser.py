@@ -117,6 +117,47 @@ class Screens(WithService):
             body = answer.text()
         route.fulfill(response=answer, body=body)
 
+    def test_lists_that_are_cut_say_so(self):
+        """Much more than one screen shows, as the service would answer it."""
+        day = "2026-01-01T00:00:00.000Z"
+        event = {"type": "policy.published", "actor": "ann", "subject": list("abcdef"), "documents": [], "detail": {},
+                 "time": day}
+        asked = []
+
+        def events(route):
+            asked.append(route.request.url)
+            newest = "order=newest" in route.request.url
+            items = [{**event, "index": 9000 - i if newest else i} for i in range(200)]
+            self._json(route, {"items": items, "next_cursor": "more"})
+
+        lines = {"name": "long", "list": ["x"] * 30000}
+        ends = [{"node": f"n{i}", "state": "enrolled", "enrolled_at": day, "expires_at": day, "instances": [],
+                 "worker_measured": False} for i in range(20)]
+        opened = self.open()
+        opened.page.route("**/v1/audit/events?*", events)
+        opened.page.route("**/v1/policies/*", self._changing(policy=lines, active=True))
+        opened.page.route("**/v1/nodes?*", lambda route: self._json(route, {"items": ends}))
+        opened.page.route("**/v1/models/*", self._changing(truncated=True))
+        opened.page.route("**/v1/manifests?*", lambda route: self._json(
+            route, {"items": 1000 * route.fetch().json()["items"][:1], "next_cursor": "more"}))
+        for name, parts in {"change": ["9000", "And 600 more. There are more on the server.", "And 2 more."],
+                            "policy": ["The last 10,005 lines of this document are not shown."],
+                            "now": ["What has ended", "And 5 more.", "TLS certificate"],
+                            "model": ["statements about this model are here"],
+                            "releases": ["There are more on the server"]}.items():
+            with self.subTest(screen=name):
+                opened.go(self.screens[name])
+                for part in parts:
+                    self.assertIn(part, opened.text())
+        self.assertTrue(all("order=newest" in one for one in asked), asked)
+
+    @staticmethod
+    def _json(route, body):
+        route.fulfill(status=200, content_type="application/json", body=json.dumps(body))
+
+    def _changing(self, **members):
+        return lambda route: self._json(route, {**route.fetch().json(), **members})
+
     def test_keyboard_alone(self):
         opened = self.open(token=None)
         press = opened.page.keyboard.press
@@ -318,6 +359,12 @@ class Changing(WithService):
     def test_envelope_is_reviewed_and_sent(self):
         opened = self.open(token="admin", fragment="#change")
         opened.settle()
+        self.made.run("assay", "token", "new", "--principal", "reader", "--role", "reader", "--out", "again.json")
+        self.made.run("assay", "trust", "change", "--put-principal", "again.json", "--sequence", "auto", "--out",
+                      "again-change.json", token="admin")
+        self.made.sign("again-change", "operator-1")
+        opened.page.set_input_files("#field-envelope", self.made.dir / "again-change.signed.json")
+        opened.expect('the credentials of "reader" are replaced by those above')
         self.made.run("assay", "trust", "change", "--remove-principal", "nobody", "--sequence", "auto", "--out",
                       "going.json", token="admin")
         for signers, people in ((["operator-1"], "1 of 2 people"), (["operator-1", "operator-2"], "2 of 2 people")):

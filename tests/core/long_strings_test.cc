@@ -57,6 +57,11 @@ TEST(LongStrings, ErrorBehindOne_NamesItsByte) {
   EXPECT_EQ(error.code, ErrorCode::kMalformedJson);
   const std::string said = to_string(error);
   EXPECT_NE(said.find("at byte " + std::to_string(before.size() + 1)), std::string::npos) << said;
+  const std::string column = "line 1, column " + std::to_string(before.size() + 1);
+  EXPECT_NE(said.find(column), std::string::npos) << said;
+  const std::string third =
+      to_string(parse_json(R"({"a":")" + kLong + "\",\n\n\"\u00e9\":!}").error());
+  EXPECT_NE(third.find("line 3, column 5"), std::string::npos) << third;
 }
 
 // Texts that are cut or changed anywhere: the answer is that about the same text with a short

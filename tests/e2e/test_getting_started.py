@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/getting-started.md and docs/lineage.md do what they say: their own commands, in one shell, in an
-empty folder."""
+"""docs/getting-started.md, docs/lineage.md and docs/simulated-node.md do what they say: their own commands,
+in one shell, in an empty folder."""
 import os
 import pathlib
 import re
@@ -51,7 +51,10 @@ class GettingStarted(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"(?m)^allow\b")
         self.assertRegex(done.stdout, r"(?m)^deny\b")
-        self.assertIn("model-reference-missing", done.stdout)
+        # What README.md shows is what the page's commands print.
+        shown = re.search(r"^```\n(\$ assay decide .*?)^```$", (harness.ROOT / "README.md").read_text(), re.S | re.M)
+        for answer in re.split(r"^\$ .*\n", shown[1], flags=re.M):
+            self.assertIn(answer.strip(), done.stdout)
 
     def test_lineage_of_the_trial_model(self):
         blocks = commands("lineage")
@@ -63,6 +66,15 @@ class GettingStarted(unittest.TestCase):
         self.assertIn("MISSING", done.stdout)
         self.assertRegex(done.stdout, r"\[collect by trainer@acme.example\] +Apache-2.0")
         self.assertIn("</svg>", (self.dir / "demo.svg").read_text())
+
+    def test_node_with_simulated_evidence(self):
+        blocks = commands("simulated-node")
+        self.assertGreaterEqual(len(blocks), 4, "the page lost its commands")
+        done = self.run_page(commands()[:3] + blocks)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^.*\bsim-1\b")
+        self.assertIn("UpToDate", done.stdout)
+        self.assertIn("verified", done.stdout)
 
     def test_a_path_of_at_most_a_dozen_commands_leads_to_the_first_answer(self):
         before = "\n".join(commands()).split("assay decide")[0]

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lineages keep of a statement: whatever a predicate says went in is among the inputs, or the
 // statement counts as unread; and the row is read as it was written.
-#include "server/service/documents/lineage_row.h"
-
 #include <algorithm>
 #include <cstdlib>
 
+#include "policy/statement_contents.h"
 #include "schemas/core/json_at.h"
 #include "schemas/core/sha.h"
 #include "schemas/digest_set.h"
@@ -68,9 +67,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   Json contents = Json::object();
-  const std::vector<std::string> digests = server::add_lineage(*statement, contents);
+  const std::vector<std::string> digests = policy::add_lineage(*statement, contents);
   require(std::ranges::is_sorted(digests, std::ranges::less_equal()));
-  const auto read = server::lineage_in({StatementId(sha256({})), {}, {}, {}, {}, {}, {}},
+  const auto read = policy::lineage_in({StatementId(sha256({})), {}, {}, {}, {}, {}, {}},
                                        parse_json(canonical_json(contents).value()).value());
   require(read.has_value());
   std::vector<std::string> named;

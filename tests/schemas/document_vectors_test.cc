@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/endorsements.h"
 #include "schemas/impact_request.h"
 #include "schemas/measured_boot.h"
 #include "schemas/policy_document.h"
@@ -42,6 +43,7 @@ const std::map<std::string, Again>& codecs() {
       {"bootstrap", body(parse_bootstrap)},
       {"challenge", part(json::get<Challenge>)},
       {"challenge-request", body(parse_challenge_request)},
+      {"endorsements", body(parse_endorsements)},
       {"enrolment", body(parse_enrolment)},
       {"evidence", part(json::get<Evidence>)},
       {"heartbeat", body(parse_heartbeat)},

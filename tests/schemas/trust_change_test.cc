@@ -58,6 +58,9 @@ TEST(TrustedKeyJson, Changes_AreRefused) {
       {"/purpose", "admin", "schema-violation"},
       {"/identity", "", "schema-violation"},
       {"/identity", "two words", "schema-violation"},
+      {"/identity", "-x", "schema-violation"},
+      {"/identity", "sha256:" + std::string(64, 'a'), "schema-violation"},  // looks like a key's id
+      {"/identity", "sha256:c213", "schema-violation"},
       {"/public_key", "!!!!", "invalid-encoding"},
       {"/public_key", "AAAB", "schema-violation"},  // the id is no longer its hash
       {"/not_before", "2026-01-01", "schema-violation"},
@@ -75,6 +78,14 @@ TEST(TrustedKeyJson, Changes_AreRefused) {
     Json json = to_json(sample_key());
     json[Json::json_pointer(place)] = value;
     EXPECT_EQ(code_of(trusted_key_from_json(json)), code) << place << value;
+  }
+}
+
+TEST(TrustedKeyJson, IdentityWithTheSignsOfAnId_IsTaken) {
+  for (const char* identity : {"a-x", "sha256:team", "team@sha256:aa", "sha512:aa"}) {
+    Json json = to_json(sample_key());
+    json["identity"] = identity;
+    EXPECT_TRUE(trusted_key_from_json(json)) << identity;
   }
 }
 

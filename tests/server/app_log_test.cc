@@ -135,11 +135,11 @@ TEST_F(AppTest, CollateralThatEnds_IsWarnedOfOnceADayAndInMetrics) {
     return count;
   };
   using Told = std::pair<std::size_t, std::size_t>;
-  EXPECT_EQ(told(12 * kDay), Told(0, 0)) << "more than seven days are left";
+  EXPECT_EQ(told(5 * kDay), Told(0, 0)) << "more than fourteen days are left";
   EXPECT_EQ(told(kDay), Told(1, 0));
   EXPECT_EQ(told(kDay - std::chrono::hours(1)), Told(1, 0)) << "once a day";
   EXPECT_EQ(told(std::chrono::hours(1)), Told(2, 0));
-  EXPECT_EQ(told(6 * kDay), Told(2, 1)) << "it has ended";
+  EXPECT_EQ(told(13 * kDay), Told(2, 1)) << "it has ended";
   const std::string metrics = ask("/metrics", "Authorization: Bearer assay_root\r\n").value().body;
   const std::string name = "\ncollateral_seconds_to_next_update{part=\"tcb-info\"} ";
   const std::size_t at = metrics.find(name);

@@ -63,11 +63,16 @@ inline double slowness() {
   return std::max(1.0, took / 1e3 * kSignaturesASecond / kSignatures);
 }
 
-// The bar for a document of so many bytes, `times` as much as usual.
-inline double most_ms(std::size_t bytes, double times = 1) {
-  static const double slower = slowness();
+// The bar for a document of so many bytes, `times` as much as usual, `slower` than the usual
+// machine.
+inline double most_ms(std::size_t bytes, double times, double slower) {
   const double share = static_cast<double>(bytes) / static_cast<double>(kLargeBytes);
   return kMostMilliseconds * slower * std::max(1.0, share) * times;
+}
+
+inline double most_ms(std::size_t bytes, double times = 1) {
+  static const double slower = slowness();
+  return most_ms(bytes, times, slower);
 }
 
 inline std::string repeated(const std::string& text, std::size_t times) {

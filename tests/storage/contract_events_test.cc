@@ -35,7 +35,11 @@ TEST_P(StoreContract, Events_EveryFilter_FindsExactlyItsRows) {
        {"", "trust.changed", "trust.", "decision.", "trust.sub.", "trust", "none.", "."}) {
     for (const std::string actor : {"", "bob", "nobody"}) {
       for (const std::string subject : {"", "seventh", "common", "s14", "none"}) {
-        EventQuery query{type, actor, subject, {}, {}, {.after = {}, .below = {}, .limit = 9}};
+        EventQuery query;
+        query.type = type;
+        query.actor = actor;
+        query.subject = subject;
+        query.bounds.limit = 9;
         std::vector<LeafIndex> expected;
         for (std::size_t i = 0; i < kCount; ++i) {
           const bool type_matches = type.empty() || type_of(i) == type ||
@@ -47,6 +51,9 @@ TEST_P(StoreContract, Events_EveryFilter_FindsExactlyItsRows) {
             expected.push_back(i);
           }
         }
+        EXPECT_EQ(events(*view, query), expected) << type << " " << actor << " " << subject;
+        query.newest_first = true;
+        std::ranges::reverse(expected);
         EXPECT_EQ(events(*view, query), expected) << type << " " << actor << " " << subject;
       }
     }
@@ -96,6 +103,9 @@ TEST_P(StoreContract, Events_TimeBoundsWithAClockThatWentBack_FindExactlyTheirRo
           expected.push_back(i);
         }
       }
+      EXPECT_EQ(events(*view, query), expected) << since << " " << until;
+      query.newest_first = true;
+      std::ranges::reverse(expected);
       EXPECT_EQ(events(*view, query), expected) << since << " " << until;
     }
   }

@@ -185,7 +185,8 @@ TEST_F(RepairTest, NodeThatNobodyEnrolled_Goes) {
       "enrolled_at, held_since, expires_at, revoked_at, revoked_reason, devices, enrolment, "
       "appraisal, "
       "appraised_at, evidence_type, tcb_status, anchor, anchor_is_vendor, log_index, registration, "
-      "ended_at, ended_reason, superseded, superseded_at, superseded_key FROM nodes",
+      "ended_at, ended_reason, superseded, superseded_at, superseded_key, device_evidence FROM "
+      "nodes",
       {}, {});
   EXPECT_EQ(view->node("gpu-2").error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(view->node("gpu-1")->ended) << "the honest neighbour";

@@ -47,10 +47,11 @@ inline std::vector<std::string> words_for(std::string_view subject) {
   if (subject.starts_with("assay-tree-")) {
     return {"artifact"};
   }
-  if (subject.starts_with("node:") || subject.starts_with("job:")) {
+  if (subject.starts_with("node:") || subject.starts_with("job:") ||
+      subject.starts_with("device:")) {
     return {"`" + std::string(subject.substr(0, subject.find(':') + 1)) + "`"};
   }
-  if (subject.starts_with("tdx/")) {
+  if (subject.starts_with("tdx/") || subject.starts_with("nvidia-gpu/")) {
     return {"names of the parts"};
   }
   const std::size_t colon = subject.find(':');

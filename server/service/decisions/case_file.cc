@@ -8,20 +8,6 @@
 namespace assay::server {
 namespace {
 
-std::unexpected<Error> broken() {
-  return fail(ErrorCode::kDataLoss, "a stored case cannot be read");
-}
-
-Result<Outcome> outcome_from(std::string_view text) {
-  for (const Outcome outcome :
-       {Outcome::kPass, Outcome::kFail, Outcome::kError, Outcome::kDeferred}) {
-    if (name(outcome) == text) {
-      return outcome;
-    }
-  }
-  return broken();
-}
-
 Json precondition_to_json(const ConditionResult& result) {
   return {{"id", result.id},
           {"outcome", name(result.outcome)},
@@ -29,52 +15,6 @@ Json precondition_to_json(const ConditionResult& result) {
           {"expected", result.expected},
           {"actual", result.actual},
           {"evidence", result.evidence.to_json()}};
-}
-
-Result<std::string> text_at(const Json& json, const char* member) {
-  if (!json.is_object() || !json.contains(member) || !json[member].is_string()) {
-    return broken();
-  }
-  return json[member].get<std::string>();
-}
-
-Result<DocumentId> id_at(const Json& json, const char* member) {
-  ASSAY_ASSIGN(const std::string text, text_at(json, member));
-  auto id = DocumentId::parse(text);
-  return id ? std::move(id) : Result<DocumentId>(broken());
-}
-
-Result<ConditionResult> precondition_from_json(const Json& json) {
-  ASSAY_ASSIGN(std::string id, text_at(json, "id"));
-  ASSAY_ASSIGN(const std::string outcome_name, text_at(json, "outcome"));
-  ASSAY_ASSIGN(const Outcome outcome, outcome_from(outcome_name));
-  ASSAY_ASSIGN(EvidenceIds evidence, EvidenceIds::from_json(json.value("evidence", Json())));
-  if (!json.contains("code") || !json.contains("expected") || !json.contains("actual")) {
-    return broken();
-  }
-  std::optional<Reason> code;
-  if (!json["code"].is_null()) {
-    ASSAY_ASSIGN(const std::string code_name, text_at(json, "code"));
-    code = reason_from(code_name);
-    if (!code) {
-      return broken();
-    }
-  }
-  return ConditionResult{std::move(id),       outcome, code, json["expected"], json["actual"],
-                         std::move(evidence), {}};
-}
-
-// Judging an old case by new rules would not show what was decided then.
-Status check_versions(const Json& json) {
-  if (!json.is_object()) {
-    return broken();
-  }
-  const bool same = json.contains("format") && json["format"] == kDecisionFormat &&
-                    json.contains("evaluator") && json["evaluator"] == kEvaluator;
-  return same
-             ? Status()
-             : fail(ErrorCode::kCaseUnsupported,
-                    "the case has another format, or was judged by other rules, than this service");
 }
 
 // What is known of the node, its reports and the pod's claims: the members of the facts document
@@ -123,22 +63,6 @@ Result<Json> encode_model(StoredCase& stored, const CaseModel& model) {
   return json;
 }
 
-Result<std::vector<StatementId>> read_ids(const Json& json) {
-  std::vector<StatementId> ids;
-  if (!json.is_array()) {
-    return broken();
-  }
-  for (const Json& text : json) {
-    auto id = text.is_string() ? StatementId::parse(text.get_ref<const std::string&>())
-                               : Result<StatementId>(broken());
-    if (!id) {
-      return broken();
-    }
-    ids.push_back(*std::move(id));
-  }
-  return ids;
-}
-
 Json write_ids(const std::vector<StatementId>& ids) {
   Json json = Json::array();
   for (const StatementId& id : ids) {
@@ -153,51 +77,6 @@ Json policies_part(const CaseFile& file) {
   return file.sets.empty()
              ? policies
              : Json{{"policies", std::move(policies)}, {"sets", write_ids(file.sets)}};
-}
-
-Status load_policies(storage::Snapshot& snapshot, const DocumentId& id, CaseFile& file) {
-  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
-  if (!json.is_object()) {
-    ASSAY_ASSIGN(file.policies, read_ids(json));
-    return {};
-  }
-  if (json.size() != 2 || !json.contains("policies") || !json.contains("sets")) {
-    return broken();
-  }
-  ASSAY_ASSIGN(file.policies, read_ids(json["policies"]));
-  ASSAY_ASSIGN(file.sets, read_ids(json["sets"]));
-  return {};
-}
-
-Result<std::optional<std::vector<std::string>>> bare_names_in(const Json& json) {
-  if (!json.contains("bare_names")) {
-    return std::nullopt;
-  }
-  if (!json["bare_names"].is_array()) {
-    return broken();
-  }
-  std::vector<std::string> names;
-  for (const Json& one : json["bare_names"]) {
-    if (!one.is_string()) {
-      return broken();
-    }
-    names.push_back(one.get<std::string>());
-  }
-  return names;
-}
-
-Status load_workload(storage::Snapshot& snapshot, const Json& json, CaseFile& file) {
-  ASSAY_ASSIGN(const DocumentId id, id_at(json, "workload"));
-  ASSAY_ASSIGN(const Json document, load_part(snapshot, id));
-  auto workload = policy::workload_from_json(document);
-  if (!workload) {
-    return broken();
-  }
-  file.workload = *std::move(workload);
-  if (json.contains("node")) {
-    ASSAY_ASSIGN(file.workload.node, text_at(json, "node"));
-  }
-  return {};
 }
 
 }  // namespace
@@ -255,37 +134,8 @@ Status put_case(storage::Transaction& transaction, const StoredCase& stored) {
 }
 
 Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& member) {
-  Json document = {{"manifests", Json::array()}, {"statements", Json::array()}};
-  Envelopes envelopes;
-  if (member.contains("artifact")) {
-    ASSAY_ASSIGN(const DocumentId statements, id_at(member, "statements"));
-    ASSAY_ASSIGN(const DocumentId keys, id_at(member, "keys"));
-    ASSAY_ASSIGN(LoadedFacts loaded, load_facts(snapshot, statements, keys));
-    document = std::move(loaded.members);
-    document["artifact"] = member["artifact"];
-    envelopes = std::move(loaded.envelopes);
-  }
-  if (member.contains("lineage")) {
-    ASSAY_ASSIGN(const DocumentId id, id_at(member, "lineage"));
-    ASSAY_ASSIGN(document["lineage"], load_lineage(snapshot, id));
-  }
-  if (member.contains("node")) {
-    ASSAY_ASSIGN(const DocumentId id, id_at(member, "node"));
-    ASSAY_ASSIGN(const Json node, load_part(snapshot, id));
-    if (!node.is_object()) {
-      return broken();
-    }
-    document.update(node);
-  }
-  if (member.contains("name")) {
-    document["name"] = member["name"];
-  }
-  document["format"] = policy::kFactsFormat;
-  auto facts = policy::facts_from_json(document);
-  if (!facts) {
-    return broken();
-  }
-  return CaseModel{*std::move(facts), std::move(envelopes), {}};
+  ASSAY_ASSIGN(policy::CaseModelFacts model, policy::read_case_model(reader_of(snapshot), member));
+  return CaseModel{std::move(model.facts), std::move(model.envelopes), {}};
 }
 
 Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
@@ -294,26 +144,17 @@ Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
 
 Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id,
                            const ReadModel& read_model) {
-  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
-  ASSAY_TRY(check_versions(json));
-  ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
-  const auto point = decision_point_from(point_name);
-  if (!point || !json.contains("models") || !json["models"].is_array() || json["models"].empty() ||
-      !json.contains("preconditions") || !json["preconditions"].is_array()) {
-    return broken();
-  }
-  CaseFile file{{}, {}, {}, {}, *point};
-  ASSAY_ASSIGN(file.bare_names, bare_names_in(json));
-  for (const Json& item : json["models"]) {
+  ASSAY_ASSIGN(policy::CaseHead head, policy::read_case(reader_of(snapshot), id));
+  CaseFile file{{},
+                std::move(head.workload),
+                std::move(head.preconditions),
+                std::move(head.policies),
+                head.point};
+  file.bare_names = std::move(head.bare_names);
+  file.sets = std::move(head.sets);
+  for (const Json& item : head.models) {
     ASSAY_ASSIGN(CaseModel model, read_model(item));
     file.models.push_back(std::move(model));
-  }
-  ASSAY_ASSIGN(const DocumentId policies, id_at(json, "policies"));
-  ASSAY_TRY(load_policies(snapshot, policies, file));
-  ASSAY_TRY(load_workload(snapshot, json, file));
-  for (const Json& item : json["preconditions"]) {
-    ASSAY_ASSIGN(ConditionResult result, precondition_from_json(item));
-    file.preconditions.push_back(std::move(result));
   }
   return file;
 }

@@ -13,8 +13,10 @@
 #include "schemas/heartbeat.h"
 #include "schemas/members.h"
 #include "schemas/memory_facts.h"
+#include "server/service/decisions/memory_readers.h"
 #include "server/service/if_found.h"
 #include "server/service/jobs/job_steps.h"
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
 #include "server/service/nodes/stage_evidence.h"
@@ -42,6 +44,27 @@ void add_evidence(const Standing& standing, policy::NodeFact& fact) {
   fact.boot = row.boot;
 }
 
+Result<std::vector<policy::DeviceFact>> device_facts(storage::Snapshot& snapshot,
+                                                     const storage::NodeRow& node) {
+  ASSAY_ASSIGN(const auto devices, devices_of(snapshot, node));
+  std::vector<policy::DeviceFact> facts;
+  for (const NodeDeviceStanding& device : devices) {
+    const storage::EvidenceRow& row = device.standing.row;
+    policy::DeviceFact fact{.uuid = device.uuid,
+                            .appraised_at = row.appraised_at,
+                            .current = device.standing.current,
+                            .error = row.error,
+                            .valid_until = row.valid_until,
+                            .anchor = row.anchor,
+                            .anchor_is_vendor = row.anchor_is_vendor};
+    if (row.error.empty()) {
+      ASSAY_ASSIGN(fact.state, json::get<DeviceState>(row.device));
+    }
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
 // An enrolment that was ended is over.
 Result<policy::NodeFact> node_fact(storage::Snapshot& snapshot, const storage::NodeRow& row) {
   policy::NodeFact fact;
@@ -54,6 +77,11 @@ Result<policy::NodeFact> node_fact(storage::Snapshot& snapshot, const storage::N
     if (evidence) {
       add_evidence(*evidence, fact);
     }
+  }
+  ASSAY_ASSIGN(fact.devices, device_facts(snapshot, row));
+  ASSAY_ASSIGN(const auto registration, if_found(snapshot.registration_of(row.name)));
+  if (registration && registration->id == row.registration) {
+    fact.devices_registered = registration->devices;
   }
   return fact;
 }
@@ -139,7 +167,6 @@ Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
   fact.reported_at = *job.finished_at;
   fact.read_since = *job.read_since;
   fact.worker_measured = job.worker_measured;
-  fact.device_attested = job.device_attested;
   fact.report = job.report;
   const Json& detail = job.detail;
   if (detail.is_object() && detail.contains("differing") && detail["differing"].is_string()) {
@@ -337,6 +364,10 @@ Status collect_node(Services& services, storage::Snapshot& snapshot, const NodeQ
   }
   for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
     ASSAY_TRY(collect_reports(snapshot, question, *row, std::string(name(scope)), facts));
+  }
+  const auto shown = devices_shown_since(*row);
+  for (policy::ReportFact& report : facts.reports) {
+    attest_readers(*facts.node, shown, report);
   }
   collect_instances(services, question, *row, facts);
   return {};

@@ -2,13 +2,11 @@
 #include "server/service/documents/statement_row.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "attestation/oms/statement.h"
+#include "policy/statement_contents.h"
 #include "schemas/core/json_at.h"
 #include "schemas/lifecycle.h"
-#include "server/service/documents/lineage_row.h"
 #include "server/service/documents/outlines.h"
 
 namespace assay::server {
@@ -105,24 +103,10 @@ Result<storage::StatementRow> attestation_row(const attestation::Envelope& envel
                                               const Statement& statement, std::string stage) {
   storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
   row.stage = std::move(stage);
-  std::map<std::string, std::set<std::string>> names;
   // The name in a signature of OpenSSF Model Signing is that of a directory and binds nothing.
-  const bool nameless = statement.predicate_type == attestation::oms::kPredicateType;
-  for (const Subject& subject : statement.subjects) {
-    for (const auto& [algorithm, value] : subject.digest) {
-      names[algorithm + ":" + value].insert(nameless ? std::string() : subject.name);
-    }
-  }
-  Json contents = {{"names", std::move(names)}};
-  for (const Subject& subject : statement.subjects) {
-    if (subject.digest.size() > 1) {
-      Json& together = contents["together"].emplace_back(Json::array());
-      for (const auto& [algorithm, value] : subject.digest) {
-        together.push_back(algorithm + ":" + value);
-      }
-    }
-  }
-  row.inputs = add_lineage(statement, contents);
+  Json contents =
+      policy::contents_of(statement, statement.predicate_type == attestation::oms::kPredicateType);
+  row.inputs = policy::add_lineage(statement, contents);
   ASSAY_ASSIGN(row.contents, canonical_json(contents));
   return row;
 }

@@ -15,34 +15,6 @@ constexpr std::string_view kMediaType = "application/json";
 // Lists of the facts document whose items are parts.
 constexpr std::array<const char*, 3> kLists = {"manifests", "placements", "statements"};
 
-std::unexpected<Error> broken() {
-  return fail(ErrorCode::kDataLoss, "a stored part of a case cannot be read");
-}
-
-Result<DocumentId> id_from(const Json& json) {
-  auto id = json.is_string() ? DocumentId::parse(json.get_ref<const std::string&>())
-                             : Result<DocumentId>(broken());
-  return id ? std::move(id) : Result<DocumentId>(broken());
-}
-
-Status load_items(storage::Snapshot& snapshot, const DocumentId& id, std::uint64_t level,
-                  std::vector<Json>& items) {
-  ASSAY_ASSIGN(Json json, load_part(snapshot, id));
-  if (level == 0) {
-    items.push_back(std::move(json));
-    return {};
-  }
-  if (!json.is_object() || json.value("level", Json()) != level || !json.contains("parts") ||
-      !json["parts"].is_array() || json["parts"].size() > PartList::kFanOut) {
-    return broken();
-  }
-  for (const Json& part : json["parts"]) {
-    ASSAY_ASSIGN(const DocumentId child, id_from(part));
-    ASSAY_TRY(load_items(snapshot, child, level - 1, items));
-  }
-  return {};
-}
-
 // The parts of `facts` in the order of the log; adds to `keys` what the trust store says of them.
 Result<std::vector<SharedPart>> parts_of(const policy::Facts& facts, const Envelopes& envelopes,
                                          Json& keys) {
@@ -123,30 +95,6 @@ void part_signers(Json& statement, Json& keys) {
   }
 }
 
-Status join_signers(Json& statement, const Json& keys) {
-  if (!statement.is_object() || !statement.contains("signers") ||
-      !statement["signers"].is_array()) {
-    return broken();
-  }
-  for (Json& signer : statement["signers"]) {
-    if (!signer.is_object() || !signer.contains("key") || !signer["key"].is_string() ||
-        !signer.contains("signed_at")) {
-      return broken();
-    }
-    const auto key = keys.find(signer["key"].get_ref<const std::string&>());
-    if (key == keys.end() || !key->is_object()) {
-      return broken();
-    }
-    Json whole = *key;
-    whole["signed_at"] = signer["signed_at"];
-    if (const auto certificate = signer.find("certificate"); certificate != signer.end()) {
-      whole["certificate"] = *certificate;
-    }
-    signer = std::move(whole);
-  }
-  return {};
-}
-
 Status put_part(storage::Transaction& transaction, const Part& part) {
   ASSAY_TRY(transaction.put_document(kMediaType, as_bytes(part.bytes)));
   return {};
@@ -155,7 +103,12 @@ Status put_part(storage::Transaction& transaction, const Part& part) {
 Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(id));
   auto json = parse_json(document.bytes);
-  return json ? std::move(json) : Result<Json>(broken());
+  return json ? std::move(json)
+              : Result<Json>(fail(ErrorCode::kDataLoss, "a stored part of a case cannot be read"));
+}
+
+policy::ReadPart reader_of(storage::Snapshot& snapshot) {
+  return [&snapshot](const DocumentId& id) { return load_part(snapshot, id); };
 }
 
 Result<PartList> PartList::of(std::vector<SharedPart> items) {
@@ -218,17 +171,6 @@ Status PartList::put(storage::Transaction& transaction) const {
   return put_node(transaction, levels_.size() - 1, 0);
 }
 
-Result<std::vector<Json>> load_list(storage::Snapshot& snapshot, const DocumentId& root) {
-  ASSAY_ASSIGN(const Json top, load_part(snapshot, root));
-  if (!top.is_object() || !top.contains("level") || !top["level"].is_number_unsigned() ||
-      top["level"] < 1 || top["level"] >= PartList::kMaxLevels) {
-    return broken();
-  }
-  std::vector<Json> items;
-  ASSAY_TRY(load_items(snapshot, root, top["level"].get<std::uint64_t>(), items));
-  return items;
-}
-
 Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes) {
   Json keys = Json::object();
   ASSAY_ASSIGN(std::vector<SharedPart> parts, parts_of(facts, envelopes, keys));
@@ -252,31 +194,6 @@ Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& ne
   all.facts.index = policy::index_statements(all.facts.statements);
   all.envelopes.insert(envelopes.begin(), envelopes.end());
   return all;
-}
-
-Result<LoadedFacts> load_facts(storage::Snapshot& snapshot, const DocumentId& statements,
-                               const DocumentId& keys_id) {
-  ASSAY_ASSIGN(std::vector<Json> items, load_list(snapshot, statements));
-  ASSAY_ASSIGN(const Json keys, load_part(snapshot, keys_id));
-  LoadedFacts loaded{{{"manifests", Json::array()}, {"statements", Json::array()}}, {}};
-  for (Json& item : items) {
-    ASSAY_TRY(join_signers(item, keys));
-    const Json named = item.value("list", Json());
-    const std::string list = named.is_string() ? named.get<std::string>() : "";
-    item.erase("list");
-    if (std::find(kLists.begin(), kLists.end(), list) == kLists.end()) {
-      return broken();
-    }
-    if (list == kLists.back()) {
-      ASSAY_ASSIGN(const DocumentId id, id_from(item.value("id", Json())));
-      ASSAY_ASSIGN(DocumentId envelope, id_from(item.value("envelope", Json())));
-      loaded.envelopes.emplace(StatementId(id.digest()), std::move(envelope));
-      item.erase("envelope");
-      item["predicate"] = nullptr;
-    }
-    loaded.members[list].push_back(std::move(item));
-  }
-  return loaded;
 }
 
 }  // namespace assay::server

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/case_documents.h"
 #include "policy/facts.h"
 #include "storage/store.h"
 
@@ -34,19 +35,20 @@ using SharedPart = std::shared_ptr<const Part>;
 [[nodiscard]] Status put_part(storage::Transaction& transaction, const Part& part);
 // Loads a part. Errors: data-loss when the part is missing, damaged or not JSON.
 [[nodiscard]] Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id);
+// Returns load_part() of the snapshot, which must outlive the result.
+[[nodiscard]] policy::ReadPart reader_of(storage::Snapshot& snapshot);
 
 // Takes what the trust store says of the signers out of the document of a statement, into `keys`,
-// by key id: only their ids and the times of their signatures stay.
+// by key id: only their ids and the times of their signatures stay. policy::join_signers() undoes
+// it.
 void part_signers(Json& statement, Json& keys);
-// Undoes part_signers(). Errors: data-loss.
-[[nodiscard]] Status join_signers(Json& statement, const Json& keys);
 
 // A list of parts: a tree of documents {"level", "parts"}, each naming at most kFanOut others.
 // Appending an item changes one document per level.
 class PartList {
  public:
-  static constexpr std::size_t kFanOut = 32;
-  static constexpr std::size_t kMaxLevels = 6;
+  static constexpr std::size_t kFanOut = policy::kCaseFanOut;
+  static constexpr std::size_t kMaxLevels = policy::kCaseLevels;
 
   // Builds the list of `items`.
   [[nodiscard]] static Result<PartList> of(std::vector<SharedPart> items);
@@ -70,14 +72,7 @@ class PartList {
   std::size_t bytes_ = 0;  // of all of these
 };
 
-// Returns the items of a stored list, in order. Errors: data-loss when a document of the list is
-// missing or damaged.
-[[nodiscard]] Result<std::vector<Json>> load_list(storage::Snapshot& snapshot,
-                                                  const DocumentId& root);
-
-// Where to find the predicates of statements (their contents): one stored envelope of each
-// statement.
-using Envelopes = std::map<StatementId, DocumentId>;
+using policy::Envelopes;
 
 // The facts about an artifact that come from signed statements, as parts that decisions share.
 struct ArtifactFacts {
@@ -94,14 +89,5 @@ struct ArtifactFacts {
 // not changed in the trust store.
 [[nodiscard]] Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
                                            const Envelopes& envelopes);
-
-// The facts of an artifact, loaded from parts.
-struct LoadedFacts {
-  Json members;  // "manifests", "statements", "placements"
-  Envelopes envelopes;
-};
-// Loads the facts whose parts are `statements` and `keys`. Errors: data-loss.
-[[nodiscard]] Result<LoadedFacts> load_facts(storage::Snapshot& snapshot,
-                                             const DocumentId& statements, const DocumentId& keys);
 
 }  // namespace assay::server

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "attestation/dsse.h"
+#include "schemas/core/json_at.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
@@ -133,8 +134,9 @@ Result<StoredPolicy> load_policy(storage::Snapshot& snapshot, const StatementId&
 }
 
 // Four eyes: signatures by the policy's own authors do not count as approval.
-Status require_other_approver(const VerifiedEnvelope& verified,
-                              const std::vector<std::string>& authors) {
+// Returns the identities that approve, ascending.
+Result<std::set<std::string>> other_approvers(const VerifiedEnvelope& verified,
+                                              const std::vector<std::string>& authors) {
   std::vector<attestation::VerifiedSignature> others;
   for (const auto& signature : verified.signatures) {
     if (std::find(authors.begin(), authors.end(), signature.key.identity) == authors.end()) {
@@ -145,9 +147,14 @@ Status require_other_approver(const VerifiedEnvelope& verified,
     return fail(ErrorCode::kThresholdNotMet,
                 "the approver must be somebody else than the policy's author");
   }
-  ASSAY_TRY(
+  ASSAY_ASSIGN(
+      const auto counted,
       attestation::require_signers(others, {KeyPurpose::kApprover, {}, {}, {}}, 1, verified.now));
-  return {};
+  std::set<std::string> identities;
+  for (const auto& signature : counted) {
+    identities.insert(signature.key.identity);
+  }
+  return identities;
 }
 
 Result<PolicyApproval> checked_approval(const VerifiedEnvelope& verified,
@@ -160,9 +167,11 @@ Result<PolicyApproval> checked_approval(const VerifiedEnvelope& verified,
 }
 
 LogRecord approval_record(const StoredPolicy& policy, const PolicyApproval& approval,
-                          const DocumentId& document, const Principal& actor, Timestamp now) {
+                          const std::set<std::string>& approvers, const DocumentId& document,
+                          const Principal& actor, Timestamp now) {
   const bool activate = approval.action == PolicyApproval::Action::kActivate;
-  Json detail = {{"name", policy.row.name},
+  Json detail = {{"by", approvers},
+                 {"name", policy.row.name},
                  {"version", policy.row.version},
                  {"policy_epoch", approval.sequence}};
   if (!policy.mode.empty()) {
@@ -217,14 +226,15 @@ Status apply(storage::Transaction& transaction, const StoredPolicy& policy,
   return activate ? transaction.activate_policy(row) : transaction.deactivate_policy(row.name);
 }
 
-// The policy that an approval is about, when its signers may approve that.
+// The policy that an approval is about, when its signers may approve that; and who these are.
 Result<StoredPolicy> approved_policy(storage::Snapshot& snapshot, const VerifiedEnvelope& verified,
-                                     const PolicyApproval& approval) {
+                                     const PolicyApproval& approval,
+                                     std::set<std::string>& approvers) {
   ASSAY_ASSIGN(StoredPolicy stored, load_policy(snapshot, approval.policy));
   if (approval.action == PolicyApproval::Action::kActivate) {
     ASSAY_TRY(require_author(snapshot, stored.row, verified.now));
   }
-  ASSAY_TRY(require_other_approver(verified, stored.authors));
+  ASSAY_ASSIGN(approvers, other_approvers(verified, stored.authors));
   return stored;
 }
 
@@ -245,7 +255,10 @@ Result<std::optional<Activation>> last_activation(storage::Snapshot& snapshot,
       if (epoch == record.detail.end() || !epoch->is_number_unsigned()) {
         return fail(ErrorCode::kDataLoss, "the record of an activation cannot be read");
       }
-      last = Activation{epoch->get<std::uint64_t>(), record.time};
+      last = Activation{epoch->get<std::uint64_t>(), record.time, {}};
+      for (const Json& one : array_at(record.detail, "by")) {
+        last->by.push_back(one.is_string() ? one.get<std::string>() : std::string());
+      }
     }
     query.bounds.after = page.next;
   } while (query.bounds.after);
@@ -263,9 +276,13 @@ Result<Accepted> accept_policy(Services& services, ByteView envelope, const Prin
   ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
 
   const storage::StatementRow& row = read.row;
+  std::set<std::string> by;
+  for (const auto& signature : verified.signatures) {
+    by.insert(signature.key.identity);
+  }
   return store_statement(
       services, verified, envelope,
-      {row, event::kPolicyAccepted, Json{{"name", row.name}, {"version", row.version}},
+      {row, event::kPolicyAccepted, Json{{"by", by}, {"name", row.name}, {"version", row.version}},
        [&](storage::Transaction& transaction) {
          return require_place(transaction, verified, row);
        }},
@@ -280,7 +297,9 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
                verify_envelope(*snapshot, envelope, kPolicyApprovalPayloadType, now));
   ASSAY_ASSIGN(const PolicyApproval approval, checked_approval(verified, action, policy));
-  ASSAY_ASSIGN(const StoredPolicy stored, approved_policy(*snapshot, verified, approval));
+  std::set<std::string> approvers;
+  ASSAY_ASSIGN(const StoredPolicy stored,
+               approved_policy(*snapshot, verified, approval, approvers));
   snapshot.reset();
 
   std::optional<LeafIndex> index;  // absent: this very envelope was applied before
@@ -294,8 +313,8 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
     }
     ASSAY_TRY(apply(transaction, stored, approval));
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
-    ASSAY_ASSIGN(
-        index, transaction.append(approval_record(stored, approval, id, actor, transaction.now())));
+    ASSAY_ASSIGN(index, transaction.append(approval_record(stored, approval, approvers, id, actor,
+                                                           transaction.now())));
     return {};
   };
   ASSAY_TRY(write_change(services, work));

@@ -30,8 +30,9 @@ struct PolicyInForce {
 };
 
 struct Activation {
-  std::uint64_t policy_epoch;  // that the activation made
-  Timestamp time;              // of its log entry
+  std::uint64_t policy_epoch;   // that the activation made
+  Timestamp time;               // of its log entry
+  std::vector<std::string> by;  // identities that approved it; empty in older records
 };
 // Returns when a stored policy or reference set came into force last; nullopt: never.
 [[nodiscard]] Result<std::optional<Activation>> last_activation(storage::Snapshot& snapshot,

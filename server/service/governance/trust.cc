@@ -286,7 +286,8 @@ Result<Json> apply(const attestation::VerifierRegistry& verifiers,
   ASSAY_TRY(applier.settle());
   ASSAY_TRY(transaction.set_epochs(epochs));
   ASSAY_TRY(check_still_governable(transaction, transaction.now()));
-  return Json{{"trust_epoch", epochs.trust.trust},
+  return Json{{"by", operators},
+              {"trust_epoch", epochs.trust.trust},
               {"revocation_epoch", epochs.trust.revocation},
               {"operations", std::move(operations)}};
 }

@@ -5,8 +5,8 @@
 
 #include "attestation/dsse.h"
 #include "policy/lineage.h"
+#include "policy/statement_contents.h"
 #include "schemas/statement.h"
-#include "server/service/documents/lineage_row.h"
 #include "server/service/impact/statement_of.h"
 #include "server/service/lineage/closure.h"
 
@@ -23,7 +23,7 @@ bool contains(const auto& list, const auto& value) {
 // Also of predicates of other people, which lineages do not read.
 NamedInputs inputs_in(const Statement& statement) {
   Json contents = Json::object();
-  const std::vector<std::string> read = add_lineage(statement, contents);
+  const std::vector<std::string> read = policy::add_lineage(statement, contents);
   NamedInputs named{{read.begin(), read.end()}, contents.contains("unread")};
   const Json& predicate = statement.predicate;
   if (!predicate.is_object() || !predicate.contains("inputs") || !predicate["inputs"].is_array()) {

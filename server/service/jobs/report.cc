@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "attestation/single_signature.h"
 #include "schemas/core/sha.h"
 #include "schemas/report_size.h"
 #include "server/service/documents/outlines.h"
@@ -378,7 +379,7 @@ Result<ReportAnswer> accept_report(Services& services, std::unique_ptr<storage::
   if (pending.nonce != text(submitted.report.nonce)) {
     return fail(ErrorCode::kChallengeMismatch, "the nonce is of an earlier lease of the job");
   }
-  ASSAY_TRY(verify_single_signature(submitted.envelope, own.node.public_key));
+  ASSAY_TRY(attestation::verify_single_signature(submitted.envelope, own.node.public_key));
   ASSAY_TRY(check_binding(submitted.report, own.job, call));
   ASSAY_TRY(require_active(own.node, now));
   const EvidenceContext context = context_of(submitted, call, own.node.name, now);

@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t kMaxKind = 256;
 constexpr std::size_t kMaxOperation = 32;
 
-Json context_of(const WebhookCall& asking, const Review& review) {
-  return {
+Json context_of(const WebhookCall& asking, const Review& review,
+                const std::vector<std::string>& models) {
+  Json context = {
       {"via", asking.call == AdmissionCall::kMutate ? "admission-mutate" : "admission-validate"},
       {"uid", review.uid},
       {"kind", clip(review.kind, kMaxKind)},
@@ -20,6 +21,10 @@ Json context_of(const WebhookCall& asking, const Review& review) {
       {"operation", clip(review.operation, kMaxOperation)},
       {"user", clip(review.user, kMaxObjectName)},
       {"principal", asking.principal}};
+  if (auto names = names_in(models); !names.empty()) {
+    context["asked"] = std::move(names);
+  }
+  return context;
 }
 
 }  // namespace
@@ -48,10 +53,11 @@ std::vector<std::string> references_of(const storage::PodRow& row) {
 DecisionRequest request_for(const WebhookCall& asking, const Review& review,
                             policy::Workload workload, std::vector<std::string> models) {
   const bool bound = !workload.node.empty();
+  Json context = context_of(asking, review, models);
   return {.point = bound ? DecisionPoint::kBind : DecisionPoint::kCreate,
           .models = std::move(models),
           .workload = std::move(workload),
-          .context = context_of(asking, review),
+          .context = std::move(context),
           .principal = asking.principal,
           .dry_run = review.dry_run,
           .skip_unselected = true,

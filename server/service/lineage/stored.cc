@@ -10,15 +10,6 @@
 namespace assay::server {
 namespace {
 
-std::unexpected<Error> broken() {
-  return fail(ErrorCode::kDataLoss, "a stored lineage cannot be read");
-}
-
-Result<DocumentId> id_at(const Json& json, const char* member) {
-  auto id = DocumentId::parse(text_at(json, member));
-  return id ? std::move(id) : Result<DocumentId>(broken());
-}
-
 // What a lineage does not hold follows its statements, some of it in each part.
 Status add_rest(const policy::LineageRest& rest, std::vector<SharedPart>& parts) {
   constexpr std::size_t kInOnePart = 64;
@@ -88,33 +79,6 @@ Status put_lineage(storage::Transaction& transaction, const LineageFacts& facts)
   ASSAY_TRY(facts.statements.put(transaction));
   ASSAY_TRY(put_part(transaction, facts.keys));
   return put_part(transaction, facts.head);  // last, so all that it names is there when it is
-}
-
-Result<Json> load_lineage(storage::Snapshot& snapshot, const DocumentId& head) {
-  ASSAY_ASSIGN(const Json json, load_part(snapshot, head));
-  ASSAY_ASSIGN(const DocumentId statements, id_at(json, "statements"));
-  ASSAY_ASSIGN(const DocumentId keys_id, id_at(json, "keys"));
-  ASSAY_ASSIGN(std::vector<Json> items, load_list(snapshot, statements));
-  ASSAY_ASSIGN(const Json keys, load_part(snapshot, keys_id));
-  Json document = {{"start", text_at(json, "start")}, {"statements", Json::array()}};
-  if (const Json& reached = array_at(json, "reached"); !reached.empty()) {
-    document["reached"] = reached;
-  }
-  for (Json& item : items) {
-    const Json& list = array_at(item, item.contains("cut") ? "cut" : "aside");
-    if (!list.empty()) {
-      for (const Json& one : list) {
-        document[item.contains("cut") ? "cut" : "aside"].push_back(one);
-      }
-      continue;
-    }
-    if (!item.is_object() || !item.contains("fact")) {
-      return broken();
-    }
-    ASSAY_TRY(join_signers(item["fact"], keys));
-    document["statements"].push_back(std::move(item));
-  }
-  return document;
 }
 
 }  // namespace assay::server

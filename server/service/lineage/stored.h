@@ -31,8 +31,5 @@ using FindPart = std::function<SharedPart*(const policy::LineageStatement&)>;
     const FindPart& kept = [](const policy::LineageStatement&) { return nullptr; });
 // Stores those parts that are not stored yet.
 [[nodiscard]] Status put_lineage(storage::Transaction& transaction, const LineageFacts& facts);
-// Returns the document of the lineage whose head is `head`, as policy::to_json() writes it. Errors:
-// data-loss when a part is missing or damaged.
-[[nodiscard]] Result<Json> load_lineage(storage::Snapshot& snapshot, const DocumentId& head);
 
 }  // namespace assay::server

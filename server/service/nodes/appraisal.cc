@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/nodes/appraisal.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "attestation/composite.h"
 #include "attestation/ear.h"
 #include "schemas/log_record.h"
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
 #include "server/service/nodes/stage_evidence.h"
@@ -19,7 +25,10 @@ Json anchor_of(const attestation::AppraisedEvidence& evidence) {
 }
 
 // What an enrolment or a report stands on.
-std::string evidence_subject(const EvidenceContext& context) {
+std::string evidence_subject(const Appraised& appraised, const EvidenceContext& context) {
+  if (attestation::is_of_device(appraised.type)) {
+    return device_subject(appraised.evidence.platform);
+  }
   return context.job.empty() ? node_subject(context.node) : job_subject(context.job);
 }
 
@@ -57,6 +66,9 @@ Result<LeafIndex> append_record(storage::Transaction& transaction, const Apprais
                               {"anchor_is_vendor", evidence.anchor_is_vendor}}};
   if (!context.job.empty()) {
     record.subjects.push_back(job_subject(context.job));
+  }
+  if (attestation::is_of_device(appraised.type) && !evidence.platform.empty()) {
+    record.subjects.push_back(device_subject(evidence.platform));
   }
   if (!evidence.accepted) {
     record.detail["error"] = evidence.error;
@@ -105,6 +117,35 @@ Result<Ground> ground_for(storage::Snapshot& snapshot, const std::string& type,
   return Ground{std::move(appraisal), std::move(policy), epochs.trust.trust};
 }
 
+// Appraises one piece of what a node presents. A refusal is logged, and is an error.
+Result<Appraised> appraise_piece(Services& services, storage::Snapshot& snapshot,
+                                 const attestation::CompositePiece& piece,
+                                 const EvidenceContext& context) {
+  const Evidence& evidence = piece.evidence;
+  ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type));
+  Appraised appraised{{},       evidence.type,  {}, {}, ground.trust_epoch, ground.policy,
+                      evidence, piece.expected, {}};
+  ASSAY_ASSIGN(appraised.collateral,
+               choose_collateral(services, snapshot, evidence, ground.appraisal));
+  ASSAY_ASSIGN(appraised.evidence,
+               appraise_chosen(services, appraised.collateral, evidence, ground.appraisal,
+                               piece.purpose, piece.expected, context.now));
+  count(services, NodeEvent::kEvidence, appraised.evidence.accepted ? "accepted" : "rejected");
+  if (appraised.evidence.accepted) {
+    return appraised;
+  }
+  ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
+  ASSAY_TRY(log_refusal(services, appraised, context));
+  return std::unexpected(refusal_of(piece, appraised.evidence));
+}
+
+// Makes what is stored of evidence of a node, once all its parts are there.
+Status conclude(Services& services, const EvidenceContext& context, Appraised& appraised) {
+  ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, context));
+  ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
+  return {};
+}
+
 // The statement and the artifacts that it is about.
 std::vector<std::string> subjects_of(const storage::StatementRow& statement) {
   std::vector<std::string> subjects = {statement.id.text()};
@@ -142,7 +183,7 @@ Result<Json> marks_of_refused(storage::NodeReads& reads, const Appraised& apprai
 storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceContext& context,
                                   DocumentId stored, DocumentId document, Json marks) {
   const attestation::AppraisedEvidence& evidence = appraised.evidence;
-  storage::EvidenceRow row{.subject = evidence_subject(context),
+  storage::EvidenceRow row{.subject = evidence_subject(appraised, context),
                            .node = context.node,
                            .type = appraised.type,
                            .evidence = std::move(stored),
@@ -158,33 +199,48 @@ storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceCont
                            .marks = std::move(marks),
                            .matched = evidence.matched,
                            .boot = evidence.boot};
+  if (evidence.device) {
+    row.device = to_json(*evidence.device);
+  }
   note_end(row, evidence.valid_until, context.now);
   return row;
 }
 
 }  // namespace
 
+Result<Composite> appraise_enrolment(Services& services, storage::Snapshot& snapshot,
+                                     const Enrolment& enrolment, const EvidenceContext& context) {
+  std::vector<Appraised> pieces;
+  const auto appraise =
+      [&](const attestation::CompositePiece& piece) -> Result<attestation::AppraisedEvidence> {
+    ASSAY_ASSIGN(Appraised appraised, appraise_piece(services, snapshot, piece, context));
+    pieces.push_back(std::move(appraised));
+    return pieces.back().evidence;
+  };
+  ASSAY_ASSIGN(attestation::CompositeResult joined,
+               attestation::appraise_composite(enrolment, appraise));
+  if (joined.refusal) {
+    return std::unexpected(*std::move(joined.refusal));
+  }
+  pieces.front().evidence = std::move(joined.node);
+  ASSAY_TRY(conclude(services, context, pieces.front()));
+  for (Appraised& device : std::span(pieces).subspan(1)) {
+    ASSAY_ASSIGN(device.document, make_document(device, context));
+  }
+  Composite composite{std::move(pieces.front()), {}};
+  std::move(pieces.begin() + 1, pieces.end(), std::back_inserter(composite.devices));
+  return composite;
+}
+
 Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snapshot,
                                     const Evidence& evidence, const ReportDataBytes& expected,
                                     const EvidenceContext& context) {
-  ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type));
-  Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
-                      evidence, expected,      {}};
-  ASSAY_ASSIGN(appraised.collateral,
-               choose_collateral(services, snapshot, evidence, ground.appraisal));
   // Reports stand on the same ground as the enrolment: reference values are needed for both.
-  ASSAY_ASSIGN(appraised.evidence,
-               appraise_chosen(services, appraised.collateral, evidence, ground.appraisal,
-                               attestation::Purpose::kEnrol, expected, context.now));
-  ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, context));
-  ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
-  count(services, NodeEvent::kEvidence, appraised.evidence.accepted ? "accepted" : "rejected");
-  if (!appraised.evidence.accepted) {
-    ASSAY_TRY(log_refusal(services, appraised, context));
-    return fail(ErrorCode::kEvidenceRejected,
-                appraised.evidence.error + ": the " + appraised.type + " evidence is refused",
-                "/evidence");
-  }
+  ASSAY_ASSIGN(
+      Appraised appraised,
+      appraise_piece(services, snapshot,
+                     {evidence, expected, attestation::Purpose::kEnrol, "/evidence"}, context));
+  ASSAY_TRY(conclude(services, context, appraised));
   return appraised;
 }
 

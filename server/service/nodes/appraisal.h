@@ -4,9 +4,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "attestation/evidence_verifier.h"
 #include "schemas/challenge.h"
+#include "schemas/enrolment.h"
 #include "server/service/nodes/collateral.h"
 #include "server/service/services.h"
 
@@ -34,6 +36,19 @@ struct Appraised {
   ReportDataBytes expected;
   ChosenCollateral collateral;
 };
+
+// Evidence of a node and of its devices, all accepted.
+struct Composite {
+  Appraised node;
+  std::vector<Appraised> devices;  // in their order
+};
+
+// Appraises evidence of a node, then that of each device. The devices are parts of the node's
+// result. Logs the first evidence that is refused. Errors: those of
+// attestation::appraise_composite(), and what it refuses; those of appraise_evidence().
+[[nodiscard]] Result<Composite> appraise_enrolment(Services& services, storage::Snapshot& snapshot,
+                                                   const Enrolment& enrolment,
+                                                   const EvidenceContext& context);
 
 // Appraises evidence under the trust store's appraisal policy for its type, or else under the
 // default policy. Logs refused evidence. Errors: evidence-rejected for refused evidence; those of

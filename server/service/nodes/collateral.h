@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,10 @@ struct KeptPart {
   Digest anchor;
   bool anchor_is_vendor = false;
   std::string brought_by;  // principal
-  std::string way;         // kByImport or kWithEvidence
+  std::string way;         // kByImport, kWithEvidence or kByBundle
   Timestamp brought_at;
-  Json members;  // of the bundle: object of texts
+  Json members;                   // of the bundle: object of texts
+  std::vector<std::string> asks;  // CollateralPart::asks
 };
 // Returns the part that is kept under a name. Returns nullopt when there is none. Errors:
 // data-loss when it cannot be read.
@@ -65,14 +67,17 @@ struct ChosenCollateral {
     const Appraisal& appraisal, attestation::Purpose purpose, const ReportDataBytes& expected,
     Timestamp now);
 
-// Ways on which collateral arrives: an operator gave it, or accepted evidence brought it.
+// Ways on which collateral arrives: an operator gave it, accepted evidence brought it, or it is in
+// a bundle that two people signed.
 inline constexpr std::string_view kByImport = "import";
 inline constexpr std::string_view kWithEvidence = "evidence";
+inline constexpr std::string_view kByBundle = "bundle";
 
 // Who moves collateral forward.
 struct Bringer {
   std::string actor;  // principal
   std::string_view way;
+  std::string bundle{};  // id of the bundle; empty on other ways
 };
 // Keeps the parts of `chosen` that are newer than what is kept, logs them, and stores the whole
 // bundle as the document that appraisals name. Returns the marks for the row of the evidence.
@@ -85,7 +90,8 @@ struct Bringer {
 // What came of one part of an import.
 struct ImportedPart {
   std::string name;
-  std::string_view outcome;  // "moved"; "same"; "kept": what is kept is not older
+  // "moved"; "same"; "kept": what is kept is not older; "unvouched": no bundle has it any more
+  std::string_view outcome;
 };
 struct CollateralImported {
   Digest collateral;
@@ -99,6 +105,29 @@ struct CollateralImported {
 [[nodiscard]] Result<CollateralImported> import_collateral(Services& services, ByteView body,
                                                            const Principal& actor);
 
+// The steps of an import, for bundles of several sets (endorsements.h).
+
+// Authenticates collateral under the vendor's anchor or one of the trust store. All of it must be
+// valid now; in a bundle, OCSP answers may have ended. Errors: as of import_collateral().
+[[nodiscard]] Result<attestation::CollateralSetPtr> open_collateral(Services& services,
+                                                                    const std::string& type,
+                                                                    const Json& collateral,
+                                                                    std::string_view way);
+// Keeps the parts that are newer than what is kept, and logs them. Returns what came of each part;
+// `index` is that of the record, when something moved.
+struct KeptParts {
+  std::vector<ImportedPart> parts;
+  std::optional<LeafIndex> index;
+};
+[[nodiscard]] Result<KeptParts> keep_collateral(storage::Transaction& transaction,
+                                                const attestation::CollateralSet& set,
+                                                const Bringer& bringer);
+// RIMs that an earlier bundle vouched for, and that are not among `names`, count from now on as if
+// an operator had imported them. Logs this. Returns them.
+[[nodiscard]] Result<KeptParts> end_vouching(storage::Transaction& transaction,
+                                             const std::set<std::string>& names,
+                                             const Bringer& bringer);
+
 // Returns the parts with names after `after`, without their texts. Parts that cannot be read are
 // listed with "damaged": true.
 [[nodiscard]] Result<Json> collateral_view(storage::Snapshot& snapshot, const std::string& after,
@@ -110,7 +139,7 @@ struct CollateralImported {
                                              const std::string& ca, const std::string& anchor);
 
 // The parts of each kind, by their earliest next update. Parts that ended over kForgotten ago are
-// left out: nobody asks for their platforms any more.
+// left out: nobody asks for their platforms any more. So are RIMs that a bundle vouches for.
 inline constexpr std::chrono::days kCollateralForgotten{30};
 struct CollateralEnd {
   std::string kind;

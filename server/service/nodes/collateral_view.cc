@@ -93,6 +93,9 @@ Result<std::vector<CollateralEnd>> collateral_ends(storage::Snapshot& snapshot, 
         continue;
       }
       const KeptPart& part = **found;
+      if (part.kind == "rim" && part.way == kByBundle) {
+        continue;  // it counts beyond its end
+      }
       const auto end = std::ranges::find(ends, part.kind, &CollateralEnd::kind);
       if (end == ends.end()) {
         ends.push_back({part.kind, part.name, part.next_update});

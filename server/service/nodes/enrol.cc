@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
-#include "attestation/keys.h"
+#include "attestation/composite.h"
+#include "attestation/single_signature.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/challenge.h"
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/registration.h"
 
@@ -112,7 +114,7 @@ Result<std::optional<storage::NodeRow>> admissible(
   return *std::move(node);
 }
 
-Result<std::optional<Appraised>> appraise(Services& services, storage::Snapshot& snapshot,
+Result<std::optional<Composite>> appraise(Services& services, storage::Snapshot& snapshot,
                                           const Presented& presented) {
   const Enrolment& enrolment = presented.enrolment;
   if (!enrolment.evidence) {
@@ -126,14 +128,8 @@ Result<std::optional<Appraised>> appraise(Services& services, storage::Snapshot&
     }
     return std::nullopt;
   }
-  const ReportDataBytes expected =
-      enrolment_report_data(enrolment.nonce, enrolment.public_key, enrolment.request);
-  ASSAY_ASSIGN(Appraised appraised, appraise_evidence(services, snapshot, *enrolment.evidence,
-                                                      expected, context_of(presented)));
-  if (appraised.evidence.platform != enrolment.request.platform) {
-    return fail(ErrorCode::kEnrolmentMismatch, "the evidence is of another platform",
-                "/request/platform");
-  }
+  ASSAY_ASSIGN(Composite appraised,
+               appraise_enrolment(services, snapshot, enrolment, context_of(presented)));
   return appraised;
 }
 
@@ -147,7 +143,7 @@ Json device_list(const Enrolment& enrolment) {
 
 storage::NodeRow node_row(const Services& services, const Presented& presented,
                           const std::optional<Registration>& registration,
-                          const std::optional<Appraised>& appraised) {
+                          const std::optional<Composite>& appraised) {
   storage::NodeRow row{.name = presented.enrolment.request.node,
                        .principal = presented.actor.name,
                        .key = presented.key,
@@ -163,8 +159,11 @@ storage::NodeRow node_row(const Services& services, const Presented& presented,
                        .log_index = 0,
                        .registration = registration ? registration->id : std::string(),
                        .ended = {}};
-  if (appraised && appraised->evidence.valid_until) {
-    row.expires_at = std::min(row.expires_at, *appraised->evidence.valid_until);
+  if (appraised) {
+    list_devices(presented.enrolment, appraised->devices, row);
+    if (const auto& until = appraised->node.evidence.valid_until) {
+      row.expires_at = std::min(row.expires_at, *until);
+    }
   }
   return row;
 }
@@ -172,20 +171,26 @@ storage::NodeRow node_row(const Services& services, const Presented& presented,
 // What the enrolment stands on from now on.
 Result<std::optional<storage::NodeRow::Measured>> store_evidence_of(
     storage::Transaction& transaction, const Presented& presented,
-    const std::optional<Appraised>& appraised) {
+    const std::optional<Composite>& appraised) {
   if (!appraised) {
     ASSAY_TRY(transaction.forget_evidence(node_subject(presented.enrolment.request.node)));
     return std::nullopt;
   }
   ASSAY_ASSIGN(const DocumentId document,
-               record_appraisal(transaction, *appraised, context_of(presented)));
-  const attestation::AppraisedEvidence& evidence = appraised->evidence;
+               record_appraisal(transaction, appraised->node, context_of(presented)));
+  for (const Appraised& device : appraised->devices) {
+    ASSAY_TRY(record_appraisal(transaction, device, context_of(presented)));
+  }
+  const attestation::AppraisedEvidence& evidence = appraised->node.evidence;
   if (!evidence.anchor) {
     return fail(ErrorCode::kInternal, "accepted evidence without an anchor");
   }
-  return storage::NodeRow::Measured{document,         presented.now,
-                                    appraised->type,  evidence.tcb_status,
-                                    *evidence.anchor, evidence.anchor_is_vendor};
+  return storage::NodeRow::Measured{document,
+                                    presented.now,
+                                    appraised->node.type,
+                                    evidence.tcb_status,
+                                    *evidence.anchor,
+                                    evidence.anchor_is_vendor};
 }
 
 // Whether the worker that the node had before was heard of a short time ago: it may be alive still.
@@ -240,7 +245,7 @@ bool holds_on(const storage::NodeRow& before, const storage::NodeRow& row) {
 // One write: evidence, envelope, records, node, and what ends for it.
 Status store_node(const Services& services, storage::Transaction& transaction,
                   const Presented& presented, const std::optional<Registration>& registration,
-                  const std::optional<Appraised>& appraised, Enrolled& enrolled) {
+                  const std::optional<Composite>& appraised, Enrolled& enrolled) {
   storage::NodeRow& row = enrolled.node;
   ASSAY_TRY(require_same_registration(services, transaction, presented, registration));
   ASSAY_ASSIGN(const auto before, admissible(transaction, presented, registration));
@@ -250,12 +255,14 @@ Status store_node(const Services& services, storage::Transaction& transaction,
   if (before) {
     if (holds_on(*before, row)) {
       row.held_since = before->held_since;
+      carry_devices(*before, row);
     }
     row.superseded = before->superseded;
     ASSAY_TRY(supersede(services, transaction, *before, row));
     enrolled.superseded = row.superseded != before->superseded;
   }
   ASSAY_TRY(claim_platform(transaction, row, registration));
+  ASSAY_TRY(claim_devices(transaction, before, row));
   ASSAY_ASSIGN(row.measured, store_evidence_of(transaction, presented, appraised));
   std::vector<DocumentId> documents = {presented.document};
   if (row.measured) {
@@ -289,7 +296,8 @@ Result<Enrolled> enrol_presented(Services& services, std::unique_ptr<storage::Sn
     return fail(ErrorCode::kEnrolmentMismatch, "the enrolment was made for another service",
                 "/request/audience");
   }
-  ASSAY_TRY(verify_single_signature(presented.envelope, enrolment.public_key));
+  ASSAY_TRY(attestation::verify_single_signature(presented.envelope, enrolment.public_key));
+  ASSAY_TRY(attestation::check_presented(enrolment));
   ASSAY_ASSIGN(const std::optional<Registration> registration,
                require_registration(services, *snapshot, enrolment.request, presented.actor.name));
   ASSAY_TRY(admissible(*snapshot, presented, registration));
@@ -298,16 +306,16 @@ Result<Enrolled> enrol_presented(Services& services, std::unique_ptr<storage::Sn
                                     enrolment.request.node,
                                     presented.bytes.size() + kNodeRecordBytes, presented.now));
   const auto appraised = appraise(services, *snapshot, presented);
+  if (enrolment.evidence) {
+    room->keep();  // it cost an appraisal, whatever comes of it
+  }
   if (!appraised) {
-    if (appraised.error().code == ErrorCode::kEvidenceRejected) {
-      room->keep();  // the refusal is on record
-    }
     return std::unexpected(appraised.error());
   }
   snapshot.reset();
-  const bool has_ear = *appraised && !(*appraised)->ear.empty();
+  const bool has_ear = *appraised && !(*appraised)->node.ear.empty();
   Enrolled enrolled{node_row(services, presented, registration, *appraised), false,
-                    has_ear ? Json((*appraised)->ear) : Json(), Json()};
+                    has_ear ? Json((*appraised)->node.ear) : Json(), Json()};
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
     return store_node(services, transaction, presented, registration, *appraised, enrolled);
   }));
@@ -334,21 +342,6 @@ Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& a
         : enrolled->renewed    ? "renewed"
                                : "enrolled");
   return enrolled;
-}
-
-Status verify_single_signature(const attestation::Envelope& envelope, ByteView public_key) {
-  if (envelope.signatures.size() != 1) {
-    return fail(ErrorCode::kSignatureInvalid, "exactly one signature is taken here, the worker's");
-  }
-  ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(public_key));
-  const attestation::EnvelopeSignature& signature = envelope.signatures.front();
-  if (!signature.keyid_hint.empty() && signature.keyid_hint != key.id().digest().hex()) {
-    return fail(ErrorCode::kUntrustedSigner,
-                "the signature names another key than the request; sign with the worker's key");
-  }
-  return key.verify(
-      attestation::pre_authentication_encoding(envelope.payload_type, envelope.payload),
-      signature.signature);
 }
 
 Result<storage::NodeRow> owned_node(storage::NodeReads& reads, const std::string& name,

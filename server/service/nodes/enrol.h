@@ -36,9 +36,4 @@ struct Enrolled {
 // enrolment-expired.
 [[nodiscard]] Status require_active(const storage::NodeRow& node, Timestamp now);
 
-// Checks that `envelope` has exactly one signature, made by `public_key` (SubjectPublicKeyInfo
-// DER). Errors: signature-invalid; untrusted-signer when the signature names another key.
-[[nodiscard]] Status verify_single_signature(const attestation::Envelope& envelope,
-                                             ByteView public_key);
-
 }  // namespace assay::server

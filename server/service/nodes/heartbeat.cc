@@ -6,6 +6,7 @@
 #include <set>
 
 #include "attestation/dsse.h"
+#include "attestation/single_signature.h"
 #include "schemas/log_record.h"
 #include "server/service/nodes/enrol.h"
 #include "server/service/nodes/node_view.h"
@@ -36,7 +37,7 @@ Result<Taken> open(Services& services, const std::string& node, ByteView bytes,
     return fail(ErrorCode::kPayloadTypeUnknown, "this route takes envelopes with payloadType " +
                                                     std::string(kHeartbeatPayloadType));
   }
-  ASSAY_TRY(verify_single_signature(envelope, row.public_key));
+  ASSAY_TRY(attestation::verify_single_signature(envelope, row.public_key));
   ASSAY_ASSIGN(Heartbeat heartbeat, parse_heartbeat(envelope.payload));
   if (heartbeat.node != node) {
     return fail(ErrorCode::kReportMismatch, "the heartbeat is of another node", "/node");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/nodes/node_view.h"
 
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/enrol.h"
 #include "server/service/nodes/reappraise.h"
 
@@ -57,6 +58,7 @@ std::string job_subject(std::string_view job) { return "job:" + std::string(job)
 Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node, Timestamp now) {
   ASSAY_ASSIGN(const auto evidence, standing(reads, node_subject(node.name)));
   const bool measured = node.measured && evidence && evidence->row.error.empty();
+  ASSAY_ASSIGN(Json device_evidence, device_views(reads, node, now));
   return Json{{"node", node.name},
               {"state", state_of(node, now)},
               {"principal", node.principal},
@@ -69,6 +71,7 @@ Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node, 
               {"revoked", end_view(node.revoked)},
               {"superseded", superseded_view(node.superseded)},
               {"devices", node.devices},
+              {"device_evidence", std::move(device_evidence)},
               {"enrolment", node.enrolment.text()},
               {"worker_measured", measured},
               {"measured", node.measured && evidence ? measured_view(*evidence) : Json()},

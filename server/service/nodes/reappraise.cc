@@ -11,6 +11,7 @@
 #include "schemas/log_record.h"
 #include "server/service/if_found.h"
 #include "server/service/nodes/appraisal.h"
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/stage_evidence.h"
 
@@ -40,8 +41,10 @@ Result<bool> matters(storage::NodeReads& reads, const storage::EvidenceRow& row,
   if (!node || node->revoked) {
     return false;
   }
-  const bool enrols = row.subject == node_subject(row.node);
-  return !enrols || (!node->ended && node->expires_at > now);
+  const bool is_device = is_device_subject(row.subject);
+  const bool enrols = is_device || row.subject == node_subject(row.node);
+  return (!enrols || (!node->ended && node->expires_at > now)) &&
+         (!is_device || has_device(*node, row.subject));
 }
 
 // Names of appraisals, those that come first in force before the others.
@@ -157,8 +160,9 @@ Result<attestation::AppraisedEvidence> appraise_task(const Services& services, c
   }
   ReportDataBytes expected{};
   std::ranges::copy(task.row.expected, expected.begin());
-  const auto purpose =
-      task.row.stage.is_null() ? attestation::Purpose::kEnrol : attestation::Purpose::kStage;
+  const auto purpose = is_device_subject(task.row.subject) ? attestation::Purpose::kDevice
+                       : task.row.stage.is_null()          ? attestation::Purpose::kEnrol
+                                                           : attestation::Purpose::kStage;
   auto appraised = appraise_chosen(services, task.collateral, *task.evidence, *task.appraisal,
                                    purpose, expected, now);
   if (!appraised && is_passing(appraised.error())) {
@@ -195,6 +199,7 @@ Result<storage::EvidenceRow> outcome(const Task& task,
   row.anchor_is_vendor = appraised.anchor_is_vendor;
   row.matched = appraised.matched;
   row.boot = appraised.accepted ? appraised.boot : std::nullopt;
+  row.device = appraised.device ? to_json(*appraised.device) : Json();
   note_end(row, appraised.accepted ? appraised.valid_until : ended_collateral(task, now), now);
   row.marks = std::move(marks);
   if (!row.stage.is_null() && appraised.accepted) {

@@ -9,6 +9,7 @@
 #include "attestation/identity_token.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/nodes/devices.h"
 #include "server/service/nodes/node_view.h"
 
 namespace assay::server {
@@ -139,6 +140,7 @@ Status end_node(storage::Transaction& transaction, storage::NodeRow node,
                 const std::string& reason) {
   node.ended = Revocation{transaction.now(), reason};
   ASSAY_TRY(transaction.forget_evidence(node_subject(node.name)));
+  ASSAY_TRY(forget_devices(transaction, node));
   ASSAY_TRY(transaction.append({.type = std::string(event::kNodeEnded),
                                 .time = transaction.now(),
                                 .actor = "system",

@@ -418,6 +418,17 @@ std::vector<std::string> bare_names_in(const std::vector<std::string>& reference
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> names_in(const std::vector<std::string>& references) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < std::min(references.size(), kMaxModels); ++i) {
+    const auto parsed = parse_reference(references[i]);
+    if (parsed && !parsed->name.empty()) {
+      names.insert(parsed->name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
 std::string reference_to(const std::vector<DecidedModel>& models) {
   std::string text;
   for (const DecidedModel& model : models) {

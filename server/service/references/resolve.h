@@ -81,6 +81,10 @@ struct ReferenceQuestion {
 // without references, because mounted places then say which model is meant.
 [[nodiscard]] std::vector<std::string> bare_names_in(const std::vector<std::string>& references);
 
+// Returns the model names in the first kMaxModels references, distinct, ascending, whether or not
+// they stand for an artifact. A reference that is none is left out.
+[[nodiscard]] std::vector<std::string> names_in(const std::vector<std::string>& references);
+
 // Returns the models as a text that references_in() splits: "name@artifact id" or "artifact id", in
 // order.
 [[nodiscard]] std::string reference_to(const std::vector<DecidedModel>& models);

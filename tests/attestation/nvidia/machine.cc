@@ -17,17 +17,6 @@ namespace {
 
 constexpr const char* kCa = "critical,CA:TRUE";
 constexpr const char* kUntil = "2030-12-31T23:59:59Z";
-constexpr const char* kSwid = "http://standards.iso.org/iso/19770/-2/2015/schema.xsd";
-constexpr const char* kDsig = "http://www.w3.org/2000/09/xmldsig#";
-constexpr const char* kHashes = "http://www.w3.org/2001/04/xmlenc#sha384";
-
-void append(Bytes& out, ByteView more) { out.insert(out.end(), more.begin(), more.end()); }
-
-void append_number(Bytes& out, std::size_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) {
-    out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  }
-}
 
 CertificateSpec ca(const std::string& name, const std::string& issuer, const KeyPtr& key,
                    const KeyPtr& issuer_key) {
@@ -44,25 +33,11 @@ CertificateSpec ca(const std::string& name, const std::string& issuer, const Key
 
 KeyPtr p384(int number) { return key_of("P-384", number); }
 
-std::string fwid_extension(const DeviceSpec& spec, const KeyPtr& key) {
-  const std::string fwid = "303d06096086480165030402020430" + hex_encode(spec.fwid);
-  if (spec.form == FwidForm::kHopper) {
-    return "3081ba020101" + hex_encode(public_der(key)) + fwid;
-  }
-  return "304a8000a63f" + fwid + "870500" + hex_encode(Bytes{spec.flags, 0, 0, 1});
-}
-
-std::string base64(ByteView bytes) { return base64_encode(bytes); }
-
-std::string resource_text(const Resource& resource) {
-  std::string text = std::string(R"(<Resource active=")") + (resource.active ? "True" : "False") +
-                     R"(" alternatives=")" + std::to_string(resource.values.size()) +
-                     R"(" index=")" + std::to_string(resource.index) + R"(" name="M" size=")" +
-                     std::to_string(resource.values.front().size()) + R"(" type="Measurement")";
-  for (std::size_t i = 0; i < resource.values.size(); ++i) {
-    text += " ns2:Hash" + std::to_string(i) + "=\"" + hex_encode(resource.values[i]) + "\"";
-  }
-  return text + "></Resource>";
+// Signs as the simulator's writer asks for it.
+nv::RawSigner signer_with(const KeyPtr& key, std::size_t scalar) {
+  return [key, scalar](ByteView message) {
+    return raw_signature(sign_with(key, message, "SHA384"), scalar);
+  };
 }
 
 ASN1_TIME* asn1_time(const std::string& text) {
@@ -82,39 +57,7 @@ nv::Nonce some_nonce() {
 }
 
 Bytes make_report(const ReportSpec& spec, const KeyPtr& key) {
-  Bytes report = spec.request_header;
-  append(report, spec.nonce);
-  report.push_back(0);
-  append(report, spec.response_header);
-  Bytes record;
-  for (const auto& [index, value] : spec.measurements) {
-    append(record, Bytes{index, 1});
-    append_number(record, value.size() + 3, 2);
-    record.push_back(1);
-    append_number(record, value.size(), 2);
-    append(record, value);
-  }
-  report.push_back(static_cast<std::uint8_t>(spec.measurements.size()));
-  append_number(report, record.size(), 3);
-  append(report, record);
-  append(report, Bytes(32, 0x77));
-  Bytes opaque;
-  for (const auto& [type, value] : spec.opaque) {
-    append_number(opaque, type, 2);
-    append_number(opaque, value.size(), 2);
-    append(opaque, value);
-  }
-  append_number(report, opaque.size(), 2);
-  append(report, opaque);
-  append(report, raw_signature(sign_with(key, report, "SHA384"), 48));
-  return report;
-}
-
-void set_field(ReportSpec& spec, std::uint16_t type, std::optional<Bytes> value) {
-  std::erase_if(spec.opaque, [&](const auto& field) { return field.first == type; });
-  if (value) {
-    spec.opaque.emplace_back(type, *std::move(value));
-  }
+  return nv::make_report(spec, signer_with(key, 48));
 }
 
 const x509::Certificate& device_root() {
@@ -135,12 +78,16 @@ Device make_device(const DeviceSpec& spec) {
   leaf.not_after = spec.not_after;
   const std::string name =
       spec.name.empty() ? "NVIDIA:" + spec.chip + ":48B0" + spec.pdi : spec.name;
-  leaf.extensions = {{"keyUsage", "critical,digitalSignature"},
-                     {"subjectAltName", "otherName:1.3.6.1.4.1.412.274.1;UTF8:" + name}};
-  if (spec.form != FwidForm::kNone) {
+  leaf.extensions = {{"keyUsage", "critical,digitalSignature"}};
+  if (spec.names != "none") {
     leaf.extensions.emplace_back(
-        spec.form == FwidForm::kHopper ? "2.23.133.5.4.1" : "2.23.133.5.4.1.1",
-        "DER:" + fwid_extension(spec, p384(40 + spec.number)));
+        "subjectAltName",
+        spec.names.empty() ? "otherName:1.3.6.1.4.1.412.274.1;UTF8:" + name : spec.names);
+  }
+  if (spec.form != FwidForm::kNone) {
+    const auto [oid, content] =
+        nv::make_fwid(spec.form, spec.fwid, public_der(p384(40 + spec.number)), spec.flags);
+    leaf.extensions.emplace_back(oid, "DER:" + hex_encode(content));
   }
   CertificateSpec middle = ca("device", "provisioner", own, p384(2));
   middle.serial_hex = spec.serial_prefix + spec.pdi;
@@ -168,6 +115,7 @@ Bytes value_of(std::uint8_t number) { return Bytes(48, number); }
 
 ReportSpec hopper_report() {
   ReportSpec spec;
+  spec.nonce = some_nonce();
   for (std::uint8_t i = 1; i <= 40; ++i) {
     spec.measurements.emplace_back(i, value_of(i));
   }
@@ -213,45 +161,13 @@ std::vector<x509::Certificate> rim_chain(const RimSpec& spec) {
 }
 
 std::string make_rim(const RimSpec& spec) {
-  std::string document = "<SoftwareIdentity xmlns=\"" + std::string(kSwid) + "\" xmlns:ns2=\"" +
-                         kHashes + "\" name=\"" + spec.product + "\"><Meta colloquialVersion=\"" +
-                         spec.version + "\" edition=\"" + spec.edition + "\" product=\"" +
-                         spec.product + "\"></Meta><Payload>";
-  for (const Resource& resource : spec.resources) {
-    document += resource_text(resource);
-  }
-  document += "</Payload></SoftwareIdentity>";
-  if (spec.document) {
-    spec.document(document);
-  }
-  const Digest digest = sha(HashAlgorithm::kSha384, as_bytes(document));
-  std::string info =
-      R"(<ds:CanonicalizationMethod Algorithm="http://www.w3.org/2006/12/xml-c14n11"></ds:CanonicalizationMethod>)"
-      R"(<ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384"></ds:SignatureMethod>)"
-      R"(<ds:Reference URI=""><ds:Transforms>)"
-      R"(<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"></ds:Transform>)"
-      R"(<ds:Transform Algorithm="http://www.w3.org/2006/12/xml-c14n11"></ds:Transform></ds:Transforms>)"
-      R"(<ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#sha384"></ds:DigestMethod><ds:DigestValue>)" +
-      base64(digest.bytes()) + "</ds:DigestValue></ds:Reference>";
-  if (spec.signed_info) {
-    spec.signed_info(info);
-  }
-  const std::string canonical = "<ds:SignedInfo xmlns=\"" + std::string(kSwid) + "\" xmlns:ds=\"" +
-                                kDsig + "\" xmlns:ns2=\"" + kHashes + "\">" + info +
-                                "</ds:SignedInfo>";
-  const KeyPtr key = spec.signer ? spec.signer : key_of(spec.leaf_kind, 7);
-  const std::size_t scalar = spec.leaf_kind == "P-384" ? 48 : 32;
-  std::string signature =
-      "<ds:Signature xmlns:ds=\"" + std::string(kDsig) + "\"><ds:SignedInfo>" + info +
-      "</ds:SignedInfo><ds:SignatureValue>" +
-      base64(raw_signature(sign_with(key, as_bytes(canonical), "SHA384"), scalar)) +
-      "</ds:SignatureValue><ds:KeyInfo><ds:X509Data>";
+  std::vector<Bytes> certificates;
   for (const x509::Certificate& one :
        spec.certificates.empty() ? rim_chain(spec) : spec.certificates) {
-    signature += "<ds:X509Certificate>" + base64(one.der()) + "</ds:X509Certificate>";
+    certificates.push_back(one.der());
   }
-  return document.insert(document.rfind("</"),
-                         signature + "</ds:X509Data></ds:KeyInfo></ds:Signature>");
+  const KeyPtr key = spec.signer ? spec.signer : key_of(spec.leaf_kind, 7);
+  return nv::make_rim(spec, certificates, signer_with(key, spec.leaf_kind == "P-384" ? 48 : 32));
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -274,10 +190,16 @@ Bytes make_ocsp(const x509::Certificate& subject, const x509::Certificate& issue
                                     x509::x509_of(issuer));
   ASN1_TIME* begun = asn1_time(spec.this_update);
   ASN1_TIME* ended = spec.next_update.empty() ? nullptr : asn1_time(spec.next_update);
-  OCSP_basic_add1_status(basic, id, spec.status, spec.reason, begun, begun, ended);
+  if (spec.is_about) {
+    OCSP_basic_add1_status(basic, id, spec.status, spec.reason, begun, begun, ended);
+  }
+  if (spec.change) {
+    spec.change(basic);
+  }
   const x509::Certificate& signer = spec.signer != nullptr ? *spec.signer : issuer;
-  if (OCSP_basic_sign(basic, x509::x509_of(signer), spec.key.get(), EVP_get_digestbyname(spec.hash),
-                      nullptr, OCSP_NOTIME | (spec.signer == nullptr ? OCSP_NOCERTS : 0)) != 1) {
+  if (OCSP_basic_sign(
+          basic, x509::x509_of(signer), spec.key.get(), EVP_get_digestbyname(spec.hash), nullptr,
+          OCSP_NOTIME | (spec.signer == nullptr || !spec.with_signer ? OCSP_NOCERTS : 0)) != 1) {
     throw std::runtime_error("an OCSP answer cannot be signed");
   }
   OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);

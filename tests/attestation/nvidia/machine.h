@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices that do not exist: reports, chains, RIMs and OCSP answers under a PKI of the tests, byte
-// for byte in the form of NVIDIA's, with any fault.
+// Devices that do not exist, with any fault: reports and RIMs of the simulator's writer, chains and
+// OCSP answers that OpenSSL makes, under a PKI of the tests.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <openssl/ocsp.h>
+
 #include "attestation/nvidia/verify.h"
+#include "attestation/simulate/nvidia_writer.h"
 #include "tests/attestation/x509/test_pki.h"
 
 namespace assay::test::nvidia {
@@ -22,20 +25,13 @@ namespace nv = assay::attestation::nvidia;
 
 // --- reports
 
-struct ReportSpec {
-  nv::Nonce nonce = some_nonce();
-  std::vector<std::pair<std::uint8_t, Bytes>> measurements;  // by SPDM's index, from 1
-  std::vector<std::pair<std::uint16_t, Bytes>> opaque;
-  Bytes request_header = {0x11, 0xe0, 0x01, 0xff};
-  Bytes response_header = {0x11, 0x60, 0x00, 0x00};
-};
+using nv::ReportSpec;
+using nv::set_field;
 [[nodiscard]] Bytes make_report(const ReportSpec& spec, const KeyPtr& key);
-// Replaces an opaque field, adds it, or removes it for nullopt.
-void set_field(ReportSpec& spec, std::uint16_t type, std::optional<Bytes> value);
 
 // --- devices
 
-enum class FwidForm : std::uint8_t { kNone, kHopper, kBlackwell };
+using nv::FwidForm;
 struct DeviceSpec {
   std::string chip = "GH100";
   std::string pdi = "0102030405060708";
@@ -46,7 +42,8 @@ struct DeviceSpec {
   int number = 0;             // of its keys
   std::string leaf_kind = "P-384";
   std::string not_after = "2026-12-31T23:59:59Z";
-  std::string name{};  // in the leaf; NVIDIA:chip:serial number when empty
+  std::string name{};   // in the leaf; NVIDIA:chip:serial number when empty
+  std::string names{};  // all of the leaf's, as openssl.cnf has them, instead; "none": no extension
 };
 struct Device {
   std::vector<x509::Certificate> chain;
@@ -64,23 +61,12 @@ struct Device {
 
 // --- RIMs
 
-struct Resource {
-  int index;
-  std::vector<Bytes> values;
-  bool active = true;
-};
-struct RimSpec {
-  std::string edition = "GPU";
-  std::string product = "GH100";
-  std::string version = "600.1";
-  std::vector<Resource> resources;
+using Resource = nv::RimResource;
+struct RimSpec : nv::RimSpec {
   std::string leaf_until = "2026-12-31T23:59:59Z";
   std::string leaf_kind = "P-384";
   KeyPtr signer;                                // the leaf's key unless it is there
   std::vector<x509::Certificate> certificates;  // of X509Data; the chain when empty
-  // Changes the canonical document or SignedInfo before they are signed.
-  std::function<void(std::string&)> document;
-  std::function<void(std::string&)> signed_info;
 };
 [[nodiscard]] RimSpec driver_rim();
 [[nodiscard]] RimSpec vbios_rim();
@@ -106,6 +92,9 @@ struct OcspSpec {
   KeyPtr key{};                                      // of the signer
   const char* hash = "SHA384";
   const char* id_hash = "SHA1";
+  bool is_about = true;     // has an answer about the subject
+  bool with_signer = true;  // brings the certificate of a signer that is not the issuer
+  std::function<void(OCSP_BASICRESP*)> change{};  // before it is signed
 };
 [[nodiscard]] Bytes make_ocsp(const x509::Certificate& subject, const x509::Certificate& issuer,
                               const OcspSpec& spec);

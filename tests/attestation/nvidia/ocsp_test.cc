@@ -3,8 +3,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <openssl/ocsp.h>
 
 #include "attestation/nvidia/accept.h"
+#include "attestation/nvidia/ocsp_request.h"
+#include "attestation/x509/handles.h"
+#include "schemas/core/handle.h"
 #include "tests/attestation/nvidia/machine.h"
 
 namespace assay::test::nvidia {
@@ -104,6 +108,90 @@ TEST(Ocsp, Signer_IsTheIssuerOrNamedByIt) {
   EXPECT_EQ(pair.state({.signer = &grand, .key = device_issuer_key({}, 3)}), "OCSP_SIGNER");
 }
 
+TEST(Ocsp, Signer_NeedsACertificateAndAStrongSignature) {
+  const Pair pair;
+  const auto responder = [&](const std::string& kind) {
+    CertificateSpec spec;
+    spec.subject = "responder";
+    spec.issuer = "provisioner";
+    spec.key = key_of(kind, 62);
+    spec.issuer_key = pair.key;
+    spec.hash = "SHA384";
+    spec.extensions = {{"extendedKeyUsage", "OCSPSigning"}};
+    return certificate(spec);
+  };
+  for (const char* kind : {"RSA-2048", "P-256", "P-384"}) {
+    const auto signer = responder(kind);
+    for (const char* hash : {"SHA256", "SHA384", "SHA512"}) {
+      EXPECT_EQ(pair.state({.signer = &signer, .key = key_of(kind, 62), .hash = hash}), "good")
+          << kind << " " << hash;
+    }
+    EXPECT_EQ(pair.state({.signer = &signer, .key = key_of(kind, 62), .hash = "SHA1"}),
+              "OCSP_SIGNATURE");
+    EXPECT_EQ(pair.state({.signer = &signer, .key = key_of(kind, 62), .with_signer = false}),
+              "OCSP_SIGNER");
+  }
+}
+
+TEST(Ocsp, AnswersThatAreNotReadHere_AreRefused) {
+  const Pair pair;
+  const auto add = [&](OCSP_BASICRESP* basic, const x509::Certificate& subject, int status) {
+    OCSP_CERTID* id =
+        OCSP_cert_to_id(EVP_sha1(), x509::x509_of(subject), x509::x509_of(pair.issuer));
+    ASN1_TIME* begun = ASN1_TIME_set(
+        nullptr, static_cast<std::time_t>(at("2026-05-31T00:00:00Z").time_since_epoch() /
+                                          std::chrono::seconds(1)));
+    OCSP_basic_add1_status(basic, id, status, 0, begun, begun, nullptr);
+    ASN1_TIME_free(begun);
+    OCSP_CERTID_free(id);
+  };
+  const auto critical = [](const char* oid) {
+    X509_EXTENSION* extension = nullptr;
+    ASN1_OCTET_STRING* content = ASN1_OCTET_STRING_new();
+    ASN1_OCTET_STRING_set(content, reinterpret_cast<const unsigned char*>("\5\0"), 2);
+    ASN1_OBJECT* object = OBJ_txt2obj(oid, 1);
+    extension = X509_EXTENSION_create_by_OBJ(nullptr, object, 1, content);
+    ASN1_OBJECT_free(object);
+    ASN1_OCTET_STRING_free(content);
+    return extension;
+  };
+  EXPECT_EQ(pair.state({.is_about = false}), "OCSP_FORMAT");
+  EXPECT_EQ(pair.state({.change =
+                            [&](OCSP_BASICRESP* basic) {
+                              for (std::size_t i = 1; i <= nv::kMaxOcspAnswers; ++i) {
+                                add(basic, pair.issuer, 0);
+                              }
+                            }}),
+            "OCSP_FORMAT");
+  EXPECT_EQ(pair.state({.change =
+                            [&](OCSP_BASICRESP* basic) {
+                              X509_EXTENSION* extension = critical("1.2.3.4");
+                              OCSP_BASICRESP_add_ext(basic, extension, -1);
+                              X509_EXTENSION_free(extension);
+                            }}),
+            "OCSP_FORMAT");
+  EXPECT_EQ(pair.state({.change =
+                            [&](OCSP_BASICRESP* basic) {
+                              X509_EXTENSION* extension = critical("1.2.3.4");
+                              OCSP_SINGLERESP_add_ext(OCSP_resp_get0(basic, 0), extension, -1);
+                              X509_EXTENSION_free(extension);
+                            }}),
+            "OCSP_FORMAT");
+  // Of two answers about one certificate the worse one counts, in any order; others do not matter.
+  EXPECT_EQ(pair.state({.change = [&](OCSP_BASICRESP* basic) { add(basic, pair.issuer, 1); }}),
+            "good");
+  EXPECT_EQ(pair.state({.change = [&](OCSP_BASICRESP* basic) { add(basic, pair.subject, 1); }}),
+            "revoked");
+  EXPECT_EQ(pair.state({.status = kRevoked,
+                        .change = [&](OCSP_BASICRESP* basic) { add(basic, pair.subject, 0); }}),
+            "revoked");
+  EXPECT_EQ(
+      pair.state({.status = kRevoked,
+                  .reason = kHold,
+                  .change = [&](OCSP_BASICRESP* basic) { add(basic, pair.subject, kUnknown); }}),
+      "hold");
+}
+
 TEST(Ocsp, ChangedOrWeakAnswer_DoesNotVerify) {
   const Pair pair;
   EXPECT_EQ(pair.state({.hash = "SHA1"}), "OCSP_SIGNATURE");
@@ -157,6 +245,7 @@ TEST(Ocsp, OfSeveralAnswers_TheNewestCountsUnlessRevoked) {
   EXPECT_EQ(judged({status(kGood, older), status(kHold, newer)}), kHold);
   EXPECT_EQ(judged({status(kGood, older), status(kHold, older)}), kHold);
   EXPECT_EQ(judged({status(kHold, older), status(kGood, older)}), kHold);
+  EXPECT_EQ(judged({status(kGood, newer), status(kHold, older)}), kGood);
   EXPECT_EQ(judged({status(kRevoked, older), status(kGood, newer)}), kRevoked);
   EXPECT_EQ(judged({}), kMissing);
 }
@@ -178,7 +267,7 @@ TEST(Ocsp, RevokedDevice_IsNotAccepted) {
     const auto facts =
         nv::verify(report, known, {at(), nv::NonceExpectation::exactly(some_nonce()), rims})
             .value();
-    const auto found = nv::shortcomings(facts, acceptance);
+    const auto found = nv::shortcomings(facts, acceptance, at());
     return found.empty() ? "accepted" : code(found.front());
   };
   EXPECT_EQ(verdict({}, {}), "accepted");
@@ -187,9 +276,34 @@ TEST(Ocsp, RevokedDevice_IsNotAccepted) {
   const nv::Acceptance loose{.allow_certificate_hold = true, .require_revocation = false};
   EXPECT_EQ(verdict(revoked, {}), "CERTIFICATE_REVOKED:device");
   EXPECT_EQ(verdict(revoked, loose), "CERTIFICATE_REVOKED:device");
+  EXPECT_EQ(verdict({.status = kRevoked}, {}), "CERTIFICATE_REVOKED:device");
+  EXPECT_EQ(verdict({.hash = "SHA1"}, {}), "REVOCATION_UNKNOWN:device");
   EXPECT_EQ(verdict(hold, {}), "CERTIFICATE_HOLD:device");
   EXPECT_EQ(verdict(hold, loose), "accepted");
   EXPECT_EQ(verdict({.status = kUnknown}, {}), "REVOCATION_UNKNOWN:device");
+}
+
+TEST(OcspRequest, AsksAboutOneCertificate_AndHasNoNonce) {
+  const Pair pair;
+  const Bytes der = nv::ocsp_request(pair.subject, pair.issuer).value();
+  const unsigned char* at = der.data();
+  const Handle<OCSP_REQUEST, OCSP_REQUEST_free> request(
+      d2i_OCSP_REQUEST(nullptr, &at, static_cast<long>(der.size())));
+  ASSERT_TRUE(request);
+  EXPECT_EQ(at, der.data() + der.size());
+  ASSERT_EQ(OCSP_request_onereq_count(request.get()), 1);
+  EXPECT_EQ(OCSP_REQUEST_get_ext_count(request.get()), 0);
+  const auto read = [](const x509::Certificate& certificate) {
+    const unsigned char* bytes = certificate.der().data();
+    return Handle<X509, X509_free>(
+        d2i_X509(nullptr, &bytes, static_cast<long>(certificate.der().size())));
+  };
+  const auto subject = read(pair.subject);
+  const auto issuer = read(pair.issuer);
+  const Handle<OCSP_CERTID, OCSP_CERTID_free> id(
+      OCSP_cert_to_id(EVP_sha1(), subject.get(), issuer.get()));
+  EXPECT_EQ(OCSP_id_cmp(OCSP_onereq_get0_id(OCSP_request_onereq_get0(request.get(), 0)), id.get()),
+            0);
 }
 
 }  // namespace

@@ -69,6 +69,19 @@ TEST(Report, Measurements_AreBlocksInOrder) {
             "MEASUREMENT_FORMAT");
 }
 
+TEST(Report, RecordShorterThanAHeader_IsRefused) {
+  const Bytes good = make_report(hopper_report(), key_of("P-384", 40));
+  for (std::uint8_t size = 0; size < 4; ++size) {
+    Bytes report(good.begin(), good.begin() + kRecord + size);
+    report[kResponse + 4] = 1;
+    report[kResponse + 5] = size;
+    report[kResponse + 6] = 0;
+    const auto parsed = nv::parse_report(report);
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(code(parsed.error()), "MEASUREMENT_FORMAT") << int{size};
+  }
+}
+
 TEST(Report, OpaqueFields_AreThereOnce) {
   EXPECT_EQ(verdict([](auto& spec) { spec.opaque.emplace_back(3, Bytes{'1'}); }), "OPAQUE_DOUBLED");
   EXPECT_EQ(verdict([](auto& spec) { spec.opaque.emplace_back(999, Bytes()); }), "parsed");

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/nvidia/xml_limits.h"
+#include "schemas/core/json.h"
 #include "schemas/core/sha.h"
 #include "tests/attestation/nvidia/machine.h"
 
@@ -201,6 +202,42 @@ const std::vector<Attack>& wrapping_attacks() {
        }},
       {"Id at the signature", "RIM_SIGNATURE_FORM",
        [] { return change("<ds:Signature ", "<ds:Signature Id=\"a\" "); }},
+      {"signature of no namespace beside the genuine one", "RIM_SIGNATURE",
+       [] { return change("<Payload>", "<Payload><Signature xmlns=\"\"></Signature>"); }},
+      {"another element in place of the value", "RIM_SIGNATURE_FORM",
+       [] {
+         return replaced(change("<ds:SignatureValue>", "<ds:Value>"), "</ds:SignatureValue>",
+                         "</ds:Value>");
+       }},
+      {"attribute of the value", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:SignatureValue>", "<ds:SignatureValue a=\"b\">"); }},
+      {"element in the value", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:SignatureValue>", "<ds:SignatureValue><a></a>"); }},
+      {"value that is no base64", "RIM_SIGNATURE",
+       [] { return change("<ds:SignatureValue>", "<ds:SignatureValue>?"); }},
+      {"attribute of KeyInfo", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:KeyInfo>", "<ds:KeyInfo a=\"b\">"); }},
+      {"attribute of X509Data", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:X509Data>", "<ds:X509Data a=\"b\">"); }},
+      {"text in X509Data", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:X509Data>", "<ds:X509Data>text"); }},
+      {"X509Data without certificates", "RIM_SIGNATURE_FORM",
+       [] {
+         const std::string good = make_rim(driver_rim());
+         return replaced(good, part(good, "<ds:X509Certificate>", "</ds:X509Data>"),
+                         "</ds:X509Data>");
+       }},
+      {"a list of revoked certificates", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:X509Data>", "<ds:X509Data><ds:X509CRL></ds:X509CRL>"); }},
+      {"attribute of a certificate", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:X509Certificate>", "<ds:X509Certificate a=\"b\">"); }},
+      {"certificate in no base64", "RIM_SIGNATURE_FORM",
+       [] { return change("<ds:X509Certificate>", "<ds:X509Certificate>?"); }},
+      {"base64 of no certificate", "RIM_SIGNATURE_FORM",
+       [] {
+         return change("<ds:X509Data>",
+                       "<ds:X509Data><ds:X509Certificate>UEVN</ds:X509Certificate>");
+       }},
   };
   return kAttacks;
 }
@@ -240,6 +277,10 @@ TEST(Rim, OtherFormsOfSignature_AreRefused) {
       {reference, reference + reference},
       {reference, ""},
       {"<ds:DigestValue>", "<ds:DigestValue><a></a>"},
+      {"<ds:DigestValue>", "<ds:DigestValue a=\"b\">"},
+      {"<ds:Transforms>", "<ds:Transforms a=\"b\">"},
+      {"<ds:DigestMethod ", "<ds:DigestMethod a=\"b\" "},
+      {"<ds:DigestMethod Algorithm", "<ds:DigestMethod ds:Algorithm"},
       {"<ds:CanonicalizationMethod", "text<ds:CanonicalizationMethod"},
   };
   for (const auto& [from, to] : forms) {
@@ -248,6 +289,45 @@ TEST(Rim, OtherFormsOfSignature_AreRefused) {
   RimSpec p256 = driver_rim();
   p256.leaf_kind = "P-256";
   EXPECT_EQ(verdict(make_rim(p256)), "RIM_SIGNATURE");
+}
+
+TEST(Rim, SignedInfoWithAnAttribute_IsRefused) {
+  EXPECT_EQ(verdict(change("<ds:SignedInfo>", "<ds:SignedInfo Id=\"a\">")), "RIM_SIGNATURE_FORM");
+}
+
+TEST(Rim, CertificatesInLines_AndWithoutTheRoot_Count) {
+  EXPECT_EQ(verdict(change("<ds:X509Certificate>", "<ds:X509Certificate> \n\t&#13;")), "opened");
+  RimSpec spec = driver_rim();
+  const auto chain = rim_chain(spec);
+  spec.certificates = {chain[0], chain[1]};
+  EXPECT_EQ(verdict(make_rim(spec)), "opened");
+  EXPECT_EQ(nv::open_rim(kDriverId, as_bytes(make_rim(spec)), {}, {}).error().error,
+            nv::NvidiaError::kRimChain);
+}
+
+// The certificates of a path, the two CAs in the wrong order.
+TEST(Rim, ChainOfTwoCas_IsInOrder) {
+  RimSpec spec = driver_rim();
+  const auto chain = rim_chain(spec);
+  CertificateSpec sub = ca_spec();
+  sub.subject = "rim sub ca";
+  sub.issuer = "rim ca";
+  sub.key = key_of("P-384", 90);
+  sub.issuer_key = key_of("P-384", 6);
+  sub.not_after = "2030-12-31T23:59:59Z";
+  sub.extensions = {{"basicConstraints", "critical,CA:TRUE"},
+                    {"keyUsage", "critical,keyCertSign,cRLSign"}};
+  CertificateSpec leaf = sub;
+  leaf.subject = "rim signer";
+  leaf.issuer = "rim sub ca";
+  leaf.key = key_of("P-384", 7);
+  leaf.issuer_key = key_of("P-384", 90);
+  leaf.extensions = {{"basicConstraints", "critical,CA:FALSE"},
+                     {"keyUsage", "critical,digitalSignature"}};
+  spec.certificates = {certificate(leaf), certificate(sub), chain[1], chain[2]};
+  EXPECT_EQ(verdict(make_rim(spec)), "opened");
+  std::swap(spec.certificates[1], spec.certificates[2]);
+  EXPECT_EQ(verdict(make_rim(spec)), "RIM_CHAIN");
 }
 
 TEST(Rim, XmlBeyondElementsAndText_IsRefused) {
@@ -306,6 +386,7 @@ TEST(Rim, HugeAndDeepXml_IsRefusedAtOnce) {
 }
 
 // The signature is right, and what it covers is not.
+// long-function: one table.
 TEST(Rim, SignedContentOutOfForm_IsRefused) {
   const auto with_document = [](const std::string& from, const std::string& to) {
     RimSpec spec = driver_rim();
@@ -335,6 +416,13 @@ TEST(Rim, SignedContentOutOfForm_IsRefused) {
       {"size=\"48\"", "size=\"32\""},
       {"ns2:Hash0=\"08", "ns2:Hash0=\"0x"},
       {"></Resource>", ">text</Resource>"},
+      {" index=\"7\"", ""},
+      {"index=\"7\"", "index=\"a\""},
+      {" size=\"48\"", ""},
+      {"<Meta ", "text<Meta "},
+      {" product=\"GH100\"", ""},
+      {" product=\"GH100\"", " product=\"\""},
+      {" colloquialVersion=\"600.1\"", ""},
   };
   for (const auto& [from, to] : changes) {
     EXPECT_EQ(verdict(with_document(from, to)), "RIM_CONTENT") << from << " -> " << to;
@@ -345,6 +433,12 @@ TEST(Rim, SignedContentOutOfForm_IsRefused) {
     document = replaced(document, "alternatives=\"2\"", "alternatives=\"1\"");
   };
   EXPECT_EQ(verdict(make_rim(two)), "RIM_CONTENT");
+  RimSpec other_root = driver_rim();
+  other_root.document = [](std::string& document) {
+    document = replaced(document, "<SoftwareIdentity", "<Software");
+    document = replaced(document, "</SoftwareIdentity", "</Software");
+  };
+  EXPECT_EQ(verdict(make_rim(other_root)), "RIM_CONTENT");
   RimSpec none = driver_rim();
   none.resources = {{7, {value_of(1)}, false}};
   EXPECT_EQ(verdict(make_rim(none)), "RIM_CONTENT");

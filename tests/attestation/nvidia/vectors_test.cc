@@ -48,7 +48,7 @@ std::string codes(const DeviceFacts& facts) {
   std::string text;
   Acceptance acceptance;
   acceptance.require_revocation = false;  // the vectors have no answers
-  for (const Failure& failure : shortcomings(facts, acceptance)) {
+  for (const Failure& failure : shortcomings(facts, acceptance, Timestamp())) {
     text += (text.empty() ? "" : " ") + code(failure);
   }
   return text;
@@ -101,15 +101,15 @@ TEST(RealDevices, Reports_AskForTheRimsOfTheirFirmware) {
 }
 
 TEST(RealDevices, BoardInProtectedPcieMode_NamesItself) {
-  std::vector<DeviceFacts> devices;
+  std::vector<BoardDevice> devices;
   for (const char* file : {"ppcie-gpus.json", "ppcie-switches.json"}) {
     for (const Evidence& one : evidence(file)) {
-      devices.push_back(judge(one, {}).value());
+      devices.push_back(board_device(judge(one, {}).value()));
     }
   }
   EXPECT_TRUE(check_topology(devices));
   // The switch of another board.
-  devices.back() = judge(evidence("ls10.json").front(), {}).value();
+  devices.back() = board_device(judge(evidence("ls10.json").front(), {}).value());
   EXPECT_EQ(check_topology(devices).error().error, NvidiaError::kTopologyMismatch);
 }
 
@@ -169,6 +169,7 @@ TEST(EvidenceFile, Forms) {
   };
   const std::string one = R"({"arch":"hopper","evidence":"EeAB/w==","certificate":"UEVN"})";
   EXPECT_EQ(verdict("[" + one + "]"), "1");
+  EXPECT_EQ(verdict(one), "1");
   EXPECT_EQ(verdict(R"({"device_evidence_list":[)" + one + "," + one + "]}"), "2");
   EXPECT_EQ(verdict(R"([{"evidence":"11E001FF","certificate":"UEVN","uuid":"x"}])"), "1");
   for (const char* text : {"", "{}", "[]", "7", R"({"device_evidence_list":{}})"}) {
@@ -178,9 +179,16 @@ TEST(EvidenceFile, Forms) {
        {"[1]", R"([{"certificate":"UEVN"}])", R"([{"evidence":"11","certificate":"="}])",
         R"([{"evidence":"?","certificate":"UEVN"}])",
         R"([{"arch":"VOLTA","evidence":"11","certificate":"UEVN"}])",
-        R"([{"arch":7,"evidence":"11","certificate":"UEVN"}])",
+        R"([{"arch":7,"evidence":"11","certificate":"UEVN"}])", R"([{"evidence":"11"}])",
+        R"([{"nonce":"zz","evidence":"11","certificate":"UEVN"}])",
         R"([{"nonce":"11","evidence":"11","certificate":"UEVN"}])"}) {
     EXPECT_EQ(verdict(text), "EVIDENCE_FORMAT:0") << text;
+  }
+  EXPECT_TRUE(parse_device(as_bytes(one)));
+  for (const std::string& text :
+       {std::string("[]"), std::string("7"),
+        std::string(R"({"evidence":"11","certificate":"UEVN","uuid":"x"})")}) {
+    EXPECT_EQ(code(parse_device(as_bytes(text)).error()), "EVIDENCE_FORMAT") << text;
   }
   std::string many = "[" + one;
   for (std::size_t i = 0; i < kMaxDevices; ++i) {

@@ -51,6 +51,10 @@ const nv::Rim& opened_rim(const RimSpec& spec, const std::string& id, bool has_a
   return all.emplace(key, open(make_rim(spec), id, answers).value()).first->second;
 }
 
+nv::WaivedMeasurement waiver(nv::RimSource source, std::uint8_t index) {
+  return {source, index, "a known fault", at("2027-01-01T00:00:00Z")};
+}
+
 struct World {
   DeviceSpec device;
   ReportSpec report = hopper_report();
@@ -88,7 +92,7 @@ struct World {
       return code(found.error());
     }
     std::string text;
-    for (const nv::Failure& failure : nv::shortcomings(*found, acceptance)) {
+    for (const nv::Failure& failure : nv::shortcomings(*found, acceptance, now)) {
       text += (text.empty() ? "" : " ") + code(failure);
     }
     return text.empty() ? "accepted" : text;
@@ -185,6 +189,7 @@ TEST(Device, OneFault_IsNamed) {
   });
 }
 
+// long-function: one table.
 TEST(Device, Measurements_AreNamedByIndexAndSource) {
   expect_verdicts({
       {"another value", "MEASUREMENT_MISMATCH:driver:7",
@@ -209,12 +214,28 @@ TEST(Device, Measurements_AreNamedByIndexAndSource) {
       {"waived", "accepted",
        [](World& w) {
          w.report.measurements[7].second = value_of(1);
-         w.acceptance.waived = {{nv::RimSource::kDriver, 7}};
+         w.acceptance.waived = {waiver(nv::RimSource::kDriver, 7)};
+       }},
+      {"waived until now", "MEASUREMENT_MISMATCH:driver:7",
+       [](World& w) {
+         w.report.measurements[7].second = value_of(1);
+         w.acceptance.waived = {waiver(nv::RimSource::kDriver, 7)};
+         w.acceptance.waived.front().until = w.now;
+       }},
+      {"waived for another index", "MEASUREMENT_MISMATCH:driver:7",
+       [](World& w) {
+         w.report.measurements[7].second = value_of(1);
+         w.acceptance.waived = {waiver(nv::RimSource::kDriver, 8)};
+       }},
+      {"nothing that counts in either RIM", "RIM_CONFLICT:35",
+       [](World& w) {
+         w.driver.resources = w.vbios.resources = {{35, {value_of(36)}}};
+         set_field(w.report, 11, Bytes{0x55});
        }},
       {"waived for the other source", "MEASUREMENT_MISMATCH:driver:7",
        [](World& w) {
          w.report.measurements[7].second = value_of(1);
-         w.acceptance.waived = {{nv::RimSource::kVbios, 7}};
+         w.acceptance.waived = {waiver(nv::RimSource::kVbios, 7)};
        }},
   });
   World world;
@@ -225,6 +246,11 @@ TEST(Device, Measurements_AreNamedByIndexAndSource) {
   EXPECT_EQ(facts.mismatches[0].reported, value_of(1));
   EXPECT_FALSE(facts.is_measured);
   EXPECT_EQ(facts.debug, nv::DebugState::kUnknown);
+  EXPECT_EQ(nv::to_json(facts)["mismatches"][0]["reported"], hex_encode(value_of(1)));
+  world.report.measurements.erase(world.report.measurements.begin() + 7);
+  const Json absent = nv::to_json(*world.facts())["mismatches"][0];
+  EXPECT_EQ(absent["golden"], Json::array({hex_encode(value_of(8))}));
+  EXPECT_TRUE(absent["reported"].is_null());
 }
 
 TEST(Device, Rims_AreJudgedAtNow) {
@@ -256,6 +282,42 @@ TEST(Device, Rims_AreJudgedAtNow) {
          w.acceptance.require_revocation = false;
        }},
   });
+}
+
+TEST(Device, RimThatTwoPeopleStandFor_CountsBeyondItsEnd) {
+  World world;
+  world.driver.leaf_until = "2026-05-31T23:59:59Z";
+  world.acceptance.vouched = {sha256(as_bytes("another RIM"))};
+  EXPECT_EQ(world.verdict(), "RIM_EXPIRED:driver");
+  const auto facts = world.facts().value();
+  world.acceptance.vouched.insert(facts.rims.front().digest.value());
+  EXPECT_EQ(world.verdict(), "accepted");
+  EXPECT_EQ(name(facts.rims.front().state), "expired");
+}
+
+TEST(Device, OfTwoRimsWithOneId_TheValidOneCounts) {
+  const World world;
+  const auto& [made, known] = opened_device(world.device, true);
+  RimSpec ended = world.driver;
+  ended.leaf_until = "2026-05-31T23:59:59Z";
+  const nv::Rim& old_one = opened_rim(ended, kDriverId, true);
+  const nv::Rim& new_one = opened_rim(world.driver, kDriverId, true);
+  for (const std::vector<nv::Rim>& rims :
+       {std::vector<nv::Rim>{old_one, new_one}, {new_one, old_one}, {old_one, old_one, new_one}}) {
+    const auto facts =
+        nv::verify(make_report(world.report, made.key), *known, {world.now, world.nonce, rims});
+    EXPECT_EQ(facts.value().rims.front().digest, new_one.digest);
+  }
+}
+
+TEST(Device, States_HaveNames) {
+  using enum nv::RimState;
+  EXPECT_EQ(name(kNotYetValid), "not-yet-valid");
+  EXPECT_EQ(name(kMissing), "missing");
+  EXPECT_EQ(name(nv::FwidCheck::kNotReported), "not-reported");
+  EXPECT_EQ(name(nv::DebugState::kEnabled), "enabled");
+  EXPECT_EQ(name(nv::DebugState::kUnknown), "unknown");
+  EXPECT_EQ(name(nv::DeviceKind::kSwitch), "switch");
 }
 
 TEST(Device, ChainOutOfShape_IsRefused) {
@@ -335,11 +397,30 @@ std::vector<nv::DeviceFacts> board() {
   return all;
 }
 
+TEST(Topology, Switch_StandsForNoGpuBesideIt) {
+  const auto together = [](std::vector<std::size_t> places) {
+    auto devices = board();
+    devices[0].firmware.mode = devices[1].firmware.mode = nv::DeviceMode::kConfidential;
+    std::vector<nv::BoardDevice> all;
+    for (const std::size_t place : places) {
+      all.push_back(nv::board_device(devices[place]));
+    }
+    const auto checked = nv::check_together(all);
+    return checked ? *checked ? "board" : "single" : std::string(name(checked.error().error));
+  };
+  EXPECT_EQ(together({0, 1}), "single");
+  EXPECT_EQ(together({11}), "single");
+  EXPECT_EQ(together({0, 11}), "TOPOLOGY_COUNT");
+  EXPECT_EQ(together({10, 11}), "TOPOLOGY_COUNT");
+}
+
 TEST(Topology, Board_MustNameItself) {
   const auto verdict = [](const std::function<void(std::vector<nv::DeviceFacts>&)>& change) {
     auto devices = board();
     change(devices);
-    const auto checked = nv::check_topology(devices);
+    std::vector<nv::BoardDevice> all;
+    std::ranges::transform(devices, std::back_inserter(all), nv::board_device);
+    const auto checked = nv::check_topology(all);
     return checked ? "whole" : std::string(name(checked.error().error));
   };
   EXPECT_EQ(verdict([](auto&) {}), "whole");
@@ -362,21 +443,59 @@ TEST(Acceptance, Document_IsReadStrictly) {
   const auto read = [](const char* text) { return nv::parse_acceptance(Json::parse(text)); };
   const auto all = read(R"({"require_nonce":false,"allow_expired_rim":true,
     "allow_certificate_hold":true,"require_revocation":false,"ocsp_grace_seconds":60,
-    "waived":[{"source":"vbios","index":9}]})");
+    "waived":[{"source":"vbios","index":9,"reason":"nvtrust 90","until":"2027-01-01T00:00:00Z"}]})");
   ASSERT_TRUE(all);
   EXPECT_TRUE(!all->require_nonce && all->allow_expired_rim && all->allow_certificate_hold &&
               !all->require_revocation);
   EXPECT_EQ(all->window.grace, std::chrono::seconds(60));
-  EXPECT_EQ(all->waived, (std::vector<nv::WaivedMeasurement>{{nv::RimSource::kVbios, 9}}));
-  for (const char* text :
-       {"[]", R"({"require_nonce":1})", R"({"ocsp_grace_seconds":-1})",
-        R"({"ocsp_grace_seconds":40000000})", R"({"waived":{}})", R"({"waived":[{"index":9}]})",
-        R"({"waived":[{"source":"gpu","index":9}]})",
-        R"({"waived":[{"source":"vbios","index":255}]})", R"({"allow_expired_rim":"yes"})"}) {
+  ASSERT_EQ(all->waived.size(), 1);
+  EXPECT_EQ(read(R"({"waived":[{"source":"driver","index":0,"reason":"r",
+    "until":"2027-01-01T00:00:00Z"}]})")
+                ->waived.front()
+                .source,
+            nv::RimSource::kDriver);
+  EXPECT_EQ(all->waived.front().index, 9);
+  EXPECT_EQ(all->waived.front().until, at("2027-01-01T00:00:00Z"));
+  EXPECT_EQ(nv::parse_acceptance(to_json(*all)).value().waived, all->waived);
+  for (
+      const char* text :
+      {"[]",
+       R"({"require_nonce":1})",
+       R"({"ocsp_grace_seconds":-1})",
+       R"({"ocsp_grace_seconds":40000000})",
+       R"({"waived":{}})",
+       R"({"waived":[{"index":9}]})",
+       R"({"waived":[{"source":"vbios","index":9}]})",
+       R"({"waived":[{"source":"gpu","index":9,"reason":"r","until":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":9,"reason":"","until":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":9,"reason":"r","until":"soon"}]})",
+       R"({"waived":[{"source":"vbios","index":255,"reason":"r","until":"2027-01-01T00:00:00Z"}]})",
+       R"({"allow_expired_rim":"yes"})",
+       R"({"allow_certificate_hold":1})",
+       R"({"require_revocation":1})",
+       R"({"ocsp_grace_seconds":"1"})",
+       R"({"waived":[1]})",
+       R"({"waived":[{"source":"vbios","index":9,"reason":"r","end":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":9,"until":"r","end":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","until":"9","reason":"r","end":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"until":"vbios","index":9,"reason":"r","end":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":-1,"reason":"r","until":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":9,"reason":1,"until":"2027-01-01T00:00:00Z"}]})",
+       R"({"waived":[{"source":"vbios","index":9,"reason":"r","until":1}]})"}) {
     const auto refused = read(text);
     ASSERT_FALSE(refused) << text;
     EXPECT_EQ(refused.error().code, ErrorCode::kSchemaViolation) << text;
   }
+  const std::string one =
+      R"({"source":"vbios","index":9,"reason":"r","until":"2027-01-01T00:00:00Z"})";
+  std::string many = one;
+  for (std::size_t i = 0; i < nv::kMaxWaived; ++i) {
+    many += "," + one;
+  }
+  EXPECT_FALSE(read((R"({"waived":[)" + many + "]}").c_str()));
+  EXPECT_FALSE(
+      read(replaced(R"({"waived":[)" + one + "]}", "\"r\"", "\"" + std::string(257, 'r') + "\"")
+               .c_str()));
   EXPECT_EQ(read(R"({"allow_everything":true})").error().code, ErrorCode::kUnknownMember);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTPS client and the verbs that need the service, against a small server of our own."""
 import base64
+import hashlib
 import json
 import ssl
 import stat
@@ -39,6 +40,28 @@ class Client(served.TestCase):
         self.assertEqual((method, target), ("GET", "/v1/trust"))
         self.assertEqual(headers["Authorization"], f"Bearer {TOKEN}")
         self.assertEqual(headers["Accept"], "application/json")
+
+    def test_trust_is_shown_whole(self):
+        """Whoever reviews the text sees what -o json shows."""
+        root = b"a simulated root"
+        self.answer("GET", "/v1/trust", Answer(200, {
+            "epochs": {"trust": 1, "revocation": 0, "policy": 0}, "keys": [], "principals": [],
+            "appraisals": [
+                {"evidence_type": "tdx", "dangerous_anchors": [base64.b64encode(root).decode()],
+                 "policy": {"accept_tcb_status": ["UpToDate"], "dangerous_allow_missing_crl": True}},
+                {"evidence_type": "nvidia-gpu", "stage": "train"}],
+            "reference_values": [{"tag_id": "acme/os", "version": 3, "appraisal": "tdx", "identity": "vera"},
+                                 {"tag_id": "acme/old", "version": 1, "appraisal": "tdx", "removed": "x"}],
+            "trusted_roots": [{"name": "sigstore", "version": 4, "document": {}}],
+            "registrations": [
+                {"id": "r1", "node": "gpu-1", "principal": "agent", "nodes_per_platform": 1, "devices": 7},
+                {"id": "r2", "node": "gpu-2", "principal": "agent", "nodes_per_platform": 1}]}))  # fmt: skip
+        shown = " ".join(self.assay("trust", "show", *self.to).out.split())
+        for text in ("! dangerous_anchors sha256:" + hashlib.sha256(root).hexdigest(),
+                     "policy.dangerous_allow_missing_crl", "nvidia-gpu statements of stage train defaults",
+                     "acme/os 3 tdx vera", "acme/old 1 tdx ! nobody removed", "sigstore 4",
+                     "r1 gpu-1 agent any 1 7", "r2 gpu-2 agent any 1 none"):
+            self.assertIn(text, shown)
 
     def test_refused_connection(self):
         self.server.server.socket.close()
@@ -273,7 +296,7 @@ class Client(served.TestCase):
         self.assertEqual(asked["order"], ["oldest"])
         self.assay("decision", "list", *self.to)
         asked = parse_qs(urlsplit(self.server.requests[-1][1]).query)
-        self.assertEqual(asked, {"order": ["newest"], "total": ["true"], "limit": ["100"]})
+        self.assertEqual(asked, {"request": ["true"], "order": ["newest"], "total": ["true"], "limit": ["100"]})
 
     def test_a_mistyped_filter_is_an_error(self):
         self.answer("GET", "/v1/decisions", problem(400, "invalid-parameter"))

@@ -90,6 +90,33 @@ class Review(harness.TestCase):
         self.flagged(self.changed(require=older),
                      'require["approved"].statement.max_age_seconds')  # fmt: skip
 
+    def test_looser_demands_of_devices_and_unknown_values_are_seen(self):
+        def with_node(**device):
+            return [{"id": "node", "node": {"device": {"mode": ["cc"], "architecture": ["hopper"],
+                                                       "measurements": "rim", "min_driver": "570.10",
+                                                       "min_vbios": "96.0A", **device}}},
+                    {"id": "memory", "report": {"scope": "device-memory", "watched": True, "max_age_seconds": 60,
+                                                "max_uncovered_bytes": 10}},
+                    {"id": "origin", "lineage": {"deny": {"names": ["a", "b"]}}}]  # fmt: skip
+
+        self.write_json("old.json", self.changed(require=with_node()))
+        for member, value, flagged in (("all", False, True), ("measurements", "waived", True),
+                                       ("min_driver", "570.9", True), ("min_driver", "571", False),
+                                       ("min_vbios", "96.09", True), ("min_vbios", "96.10", False),
+                                       ("mode", ["cc", "ppcie"], True), ("vendor", ["nvidia"], False),
+                                       ("architecture", ["hopper", "blackwell"], True)):
+            with self.subTest(member, value=value):
+                got = self.review(self.changed(require=with_node(**{member: value})), "--against", "old.json")
+                path = f'require["node"].node.device.{member}'
+                one = next(one for one in got["changes"] if one["path"].startswith(path))
+                self.assertEqual("flag" in one, flagged, one)
+        require = with_node()
+        require[1]["report"].update(watched=False, max_uncovered_bytes=11)
+        require[2]["lineage"]["deny"]["names"] = ["b"]
+        got = self.review(self.changed(require=require), "--against", "old.json")
+        self.assertEqual([one["path"] for one in got["changes"] if "flag" not in one and one["path"] != "version"],
+                         [])
+
     def test_namespaces_that_are_left_out_are_seen(self):
         for match, path in (
             ({**POLICY["match"], "exclude_namespaces": ["prod-eu"]}, "match.exclude_namespaces[]"),

@@ -220,6 +220,11 @@ class Collateral(TestCase):
         self.assertIn("moved", self.assay("collateral", "import", "c.json", *self.to).out)
         sent = json.loads(self.server.requests[-1][3])
         self.assertEqual(sent, {"type": "tdx", "collateral": self.bundle})
+        gpus = {"chain/aa": "x", "rim/A": "x", "extra/a": "x"}
+        self.write("gpus.json", json.dumps(gpus))
+        self.assay("collateral", "import", "gpus.json", *self.to)
+        sent = json.loads(self.server.requests[-1][3])
+        self.assertEqual(sent, {"type": "nvidia-gpu", "collateral": gpus}, "one unknown member hides no type")
         self.answer("GET", "/v1/collateral:set",
                     Answer(200, {"type": "tdx", "collateral": self.bundle, "parts": []}))  # fmt: skip
         self.assay("collateral", "export", "--fmspc", self.family(), "--pck-ca", "platform", "--out",

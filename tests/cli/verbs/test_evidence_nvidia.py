@@ -71,6 +71,35 @@ class Devices(harness.TestCase):
             self.assertFalse(value["board"])
             self.assertEqual(value["errors"][-1]["error"], error)
 
+    def test_simulated_gpus(self):
+        seed = self.write("seed", b"seed of a test")
+        root, answers, gpus = (self.dir / name for name in ("r.pem", "c.json", "gpus.json"))
+
+        def simulate(*more, code=YES):
+            return self.assay("evidence", "simulate", "--type", "nvidia-gpu", "--seed", seed, "--at", NOW,
+                              "--out-quote", gpus, "--out-collateral", answers, "--out-root", root,
+                              "--nonce", NONCE, "-o", "json", *more, code=code)  # fmt: skip
+
+        def verdict(*more):
+            return self.verdict("--nonce", NONCE, "--collateral", answers, "--root", root,
+                                "--rim-root", root, gpus, *more, policy=None)  # fmt: skip
+
+        made = simulate("--devices", 2).json()
+        self.assertEqual(len(made["devices"]), 2)
+        sound = verdict()
+        self.assertEqual((sound["error"], sound["devices"][1]["root"]), (None, made["root"]))
+        faults = self.assay("evidence", "faults", "--type", "nvidia-gpu", "-o", "json", code=YES).json()
+        self.assertIn({"name": "revoked", "error": "CERTIFICATE_REVOKED:device", "needs": None},
+                      faults["faults"])  # fmt: skip
+        simulate("--devices", 2, "--fault", "revoked")
+        bad = verdict()
+        self.assertEqual([(e["error"], e["device"]) for e in bad["errors"]],
+                         [("CERTIFICATE_REVOKED:device", 1)])  # fmt: skip
+        simulate("--devices", 8, "--mode", "ppcie", "--first-device", 8)
+        self.assertTrue(verdict()["board"])
+        simulate("--fault", "no such", code=TROUBLE)
+        simulate("--devices", 33, code=TROUBLE)
+
     def test_text_and_wrong_use(self):
         result = self.assay("evidence", "verify", "--type", "nvidia-gpu", "--at", NOW, "--rim",
                             SWITCH_RIM, REAL / "ls10.json", code=NO)  # fmt: skip

@@ -66,7 +66,8 @@ class Verbs(NodeTestCase):
         self.assertEqual(len(self.requests("POST /v1/jobs")), 1)
 
     def test_a_name_stands_for_one_artifact(self):
-        items = [{"artifact": "assay-tree-v1-sha256:" + digit * 64} for digit in "aab"]
+        items = [{"artifact": "assay-tree-v1-sha256:" + digit * 64, "signers": [{"identity": "pub"}]}
+                 for digit in "aab"]
         self.answer("POST /v1/jobs", Answer(201, self.job()))
         self.answer("GET /v1/manifests", Answer(200, {"items": items[:2]}))
         self.assay("job", "new", "acme/llm", "--node", NODE, *self.to)
@@ -76,6 +77,51 @@ class Verbs(NodeTestCase):
         self.answer("GET /v1/manifests", Answer(200, {"items": []}))
         self.assertEqual(self.error("job", "new", "acme/llm", "--node", NODE, *self.to),
                          "not-found")  # fmt: skip
+
+    def test_a_manifest_that_counts_no_more_takes_no_name(self):
+        good, other = ({"artifact": "assay-tree-v1-sha256:" + digit * 64, "signers": [{"identity": "pub"}]}
+                       for digit in "ab")
+        self.answer("POST /v1/jobs", Answer(201, self.job()))
+        job = ("job", "new", "acme/llm", "--node", NODE, *self.to)
+        both = [{"identity": "pub"}, {"identity": "eve"}]
+        for name, change in {"by operators": {"withdrawn": {"by": ["olga"], "by_operators": True}},
+                             "by its signer": {"withdrawn": {"by": ["pub"], "by_operators": False}},
+                             "by both": {"withdrawn": {"by": ["eve", "pub"], "by_operators": False}, "signers": both},
+                             "revoked": {"signers": [{"identity": "pub", "revoked_at": time_text(1)}]},
+                             "nobody": {"signers": []}}.items():
+            with self.subTest(name):
+                self.answer("GET /v1/manifests", Answer(200, {"items": [good, {**other, **change}]}))
+                self.assay(*job)
+                self.assertEqual(json.loads(self.requests("POST /v1/jobs")[-1][1])["artifact"], good["artifact"])
+                self.answer("GET /v1/manifests", Answer(200, {"items": [{**other, **change}]}))
+                self.assertEqual(self.error(*job), "not-found")
+        for name, change in {"one of two": {"withdrawn": {"by": ["eve"], "by_operators": False}, "signers": both},
+                             "one key of two": {"signers": [{"identity": "pub", "revoked_at": time_text(1)}, both[1]]}}.items():
+            with self.subTest(name):
+                self.answer("GET /v1/manifests", Answer(200, {"items": [good, {**other, **change}]}))
+                self.assertEqual(self.error(*job), "model-reference-ambiguous")
+
+    def test_devices_whose_evidence_ended(self):
+        device = {"uuid": "GPU-1", "error": None, "current": True, "ended": False, "valid_until": time_text(5),
+                  "state": {"architecture": "hopper", "kind": "gpu", "mode": "cc"}}  # fmt: skip
+        for ended, text in ((False, "GPU-1: hopper gpu, mode cc"), (True, "GPU-1: ended, at " + time_text(5))):
+            self.answer("GET /v1/nodes/node-1", Answer(200, self.view(device_evidence=[{**device, "ended": ended}])))
+            self.assertIn(text, self.assay("node", "show", NODE, *self.to).out)
+
+    def test_events_of_a_model_by_its_name(self):
+        artifact = "assay-tree-v1-sha256:" + "ab" * 32
+        event = {"index": 3, "type": "manifest.accepted", "subject": [artifact]}
+        self.answer("GET /v1/manifests", Answer(200, {"items": [{"artifact": artifact, "signers": [{"identity": "p"}]}]}))
+        self.answer("GET /v1/audit/events", Answer(200, {"items": [event]}))
+        for verb in ("events", "export"):
+            self.assay("audit", verb, "--subject", "acme/llm", *self.to)
+            self.assertIn("subject=" + artifact, self.requests("GET /v1/audit/events")[-1][0])
+        self.answer("GET /v1/manifests", Answer(200, {"items": []}))
+        self.assay("audit", "events", "--subject", "tdx/root-crl", *self.to)
+        self.assertIn("subject=tdx/root-crl", self.requests("GET /v1/audit/events")[-1][0])
+        self.answer("GET /v1/audit/events", Answer(200, {"items": []}))
+        self.assertEqual(self.error("audit", "events", "--subject", "acme/none", *self.to), "not-found")
+        self.assay("audit", "events", "--subject", "node:acme/none", *self.to)
 
     def test_waiting_for_a_result(self):
         done = {"state": "done", "finished_at": time_text(9)}

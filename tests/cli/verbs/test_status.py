@@ -45,8 +45,8 @@ class Status(served.TestCase):
                        {"purpose": "signer", "identity": "gone", "not_after": days(1),
                         "revoked": {"at": days(-1), "reason": "stolen"}}],
                  principals=[{"name": "ci", "not_after": days(30)}, {"name": "forever"}],
-                 nodes=[{"node": "gpu-1", "state": "enrolled", "expires_at": days(20)},
-                        {"node": "gpu-2", "state": "ended", "expires_at": days(-20)}],
+                 nodes=[{"node": "gpu-1", "state": "enrolled", "enrolled_at": days(-1), "expires_at": days(20)},
+                        {"node": "gpu-2", "state": "ended", "enrolled_at": days(-40), "expires_at": days(-20)}],
                  collateral=[{"name": "tdx/crl", "next_update": days(40)}])  # fmt: skip
         said = self.status()
         self.assertEqual([(one["what"], one["name"]) for one in said["ends"]],
@@ -60,7 +60,7 @@ class Status(served.TestCase):
     def test_each_kind_that_ends_soon_is_trouble(self):
         for kind in ({"keys": [{"purpose": "signer", "identity": "eva", "not_after": days(13)}]},
                      {"principals": [{"name": "ci", "not_after": days(13)}]},
-                     {"nodes": [{"node": "gpu-1", "state": "violated", "expires_at": days(13)}]},
+                     {"nodes": [{"node": "gpu-1", "state": "violated", "enrolled_at": days(-40), "expires_at": days(13)}]},
                      {"collateral": [{"name": "tdx/crl", "next_update": days(-1)}]},
                      {"tls": 13}):  # fmt: skip
             with self.subTest(kind):
@@ -70,6 +70,18 @@ class Status(served.TestCase):
         self.say(tls=13)
         self.status("--within", "12d")
         self.assay("status", "--within", "soon", *self.to, code=TROUBLE)
+
+    def test_an_enrolment_that_is_renewed_as_usual_is_no_trouble(self):
+        """An enrolment of a day, which its node renews after 12 to 18 hours of it."""
+        for hours, code in ((1, 0), (17.9, 0), (18.1, NO), (25, NO)):
+            with self.subTest(hours=hours):
+                begun = days(-hours / 24)
+                self.say(nodes=[{"node": "gpu-1", "state": "enrolled", "enrolled_at": begun,
+                                 "expires_at": days(1 - hours / 24)}])
+                said = self.status(code=code)
+                self.assertEqual((said["well"], said["ends"][0]["soon"]), (code == 0, code != 0))
+                shown = self.assay("status", *self.to, code=code).out
+                self.assertEqual("!" in shown, code != 0)
 
     def test_a_service_that_is_not_ready(self):
         self.answer("GET", "/readyz", problem(503, "unavailable", "storage: no space"))

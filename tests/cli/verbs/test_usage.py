@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verb explains itself; wrong usage is told apart from a "no"."""
 import json
+import pathlib
 import re
+import shutil
 import subprocess
 
 import harness
@@ -13,8 +15,8 @@ class Usage(harness.TestCase):
         text = self.assay(*path, "--help").out
         found, inside = [], False
         for line in text.splitlines():
-            if line == "Subcommands:":
-                inside = True
+            if re.match(r"[A-Z][a-z ]+:$", line):
+                inside = line not in ("Arguments:", "Options:", "Examples:")
             elif inside and re.match(r"  \S", line):
                 found.append(line.split()[0])
             elif line == "":
@@ -35,7 +37,7 @@ class Usage(harness.TestCase):
             with self.subTest(verb=" ".join(path)):
                 self.assertIn("Examples:", text)
                 self.assertIn("\n  assay ", text)
-                for comment in re.findall(r"^  # (.*)\n  assay ", text, re.MULTILINE):
+                for comment in re.findall(r"^  # (.*)\n(?:  # .*\n)*  assay ", text, re.MULTILINE):
                     self.assertRegex(comment, r"^[a-z]+ \S+ \S+", "say what the example does")
                 self.assertTrue(text.splitlines()[1].startswith("Usage: assay " + path[0]), text)
                 if path != ("help",):
@@ -100,8 +102,67 @@ class Usage(harness.TestCase):
         for arguments, word, where in ((["polcy"], "polcy", "assay"),
                                        (["policy", "tset"], "tset", "assay policy")):  # fmt: skip
             err = self.assay(*arguments, code=TROUBLE).err
-            self.assertIn(f"There is no verb '{word}'. See '{where} --help'", err)
+            self.assertIn(f"There is no verb '{word}'; did you mean", err)
+            self.assertIn(f"See '{where} --help'", err)
         self.assertIn("A subcommand is required", self.assay("policy", code=TROUBLE).err)
+
+    def test_the_list_of_verbs_is_by_task(self):
+        text = self.assay("help").out
+        self.assertEqual(re.findall(r"(?m)^([A-Z][a-z ]+):$", text), [
+            "Begin", "Make and sign", "Publish and find", "Verify offline", "Decide what may run",
+            "Run nodes and pods", "Govern and audit", "Options", "Examples"])  # fmt: skip
+
+    def test_man_pages_are_made_of_the_same_words(self):
+        (self.dir / "man").mkdir()
+        self.assay("man", "--out", "man")
+        pages = {path.name for path in (self.dir / "man").iterdir()}
+        for path, text in self.verbs():
+            self.assertIn("-".join(("assay", *path)) + ".1", pages)
+        page = self.assay("man", "manifest", "verify").out
+        self.assertEqual(page, (self.dir / "man/assay-manifest-verify.1").read_text())
+        for option in re.findall(r"(?m)^  (--[a-z-]+)", self.assay("help", "manifest", "verify").out):
+            self.assertIn(option.replace("-", "\\-"), page)
+        self.assertNotIn("worker-reader", " ".join(pages), "hidden verbs have no page")
+        if shutil.which("man"):
+            done = subprocess.run(["man", "--warnings", "-l", "man/assay-manifest-verify.1"],
+                                  cwd=self.dir, capture_output=True, check=True,
+                                  env={**self.environment, "MANPAGER": "cat"}, timeout=harness.SLOW)  # fmt: skip
+            self.assertEqual(done.stderr, b"")
+            self.assertIn(b"--threshold", done.stdout)
+
+    def completed(self, *words):
+        return [line.split("\t")[0] for line in self.assay("__complete", *words).out.splitlines()]
+
+    def test_completion(self):
+        for words, expected in ((("poli",), ["policy"]), (("policy", "de"), ["deactivate"]),
+                                (("decide", "--point", ""), ["create", "bind", "serve"]),
+                                (("decide", "--poi"), ["--point"]), (("decide", "--model", ""), []),
+                                (("sign", "--key", ""), [":files"]), (("sign", "x", "y"), []),
+                                (("help", "policy", "ac"), ["activate"]),
+                                (("worker", "rea"), [])):  # fmt: skip
+            with self.subTest(words=words):
+                self.assertEqual(self.completed(*words), expected)
+        self.assertEqual(self.completed("sign", ""), [":files"])
+
+    def test_each_shell_completes(self):
+        inside = {"bash": "source <({a} completion bash); COMP_WORDS=({a} policy deac); COMP_CWORD=2; "
+                          "_assay; echo ${{COMPREPLY[*]}}",
+                  "fish": "{a} completion fish | source; complete -C '{a} policy deac'"}  # fmt: skip
+        for shell in ("bash", "zsh", "fish"):
+            with self.subTest(shell=shell):
+                script = self.assay("completion", shell).out
+                self.write("script", script)
+                if shutil.which(shell) is None:
+                    continue
+                check = [shell, "-n", "script"]
+                subprocess.run(check, cwd=self.dir, check=True, env=self.environment)
+                if shell in inside:
+                    command = inside[shell].format(a="assay")
+                    path = f"{pathlib.Path(harness.PROGRAM).parent}:{self.environment['PATH']}"
+                    done = subprocess.run([shell, "-c", command], cwd=self.dir, capture_output=True,
+                                          env={**self.environment, "PATH": path}, check=True)  # fmt: skip
+                    self.assertEqual(done.stdout.decode().split()[0], "deactivate", done.stderr)
+        self.assertEqual(self.error("completion", "tcsh"), "usage")
 
     def test_errors_as_json(self):
         result = self.assay("hash", "-o", "json", code=TROUBLE)

@@ -264,6 +264,21 @@ TEST(ReportCondition, DeviceAttested_IsAskedFor) {
       Outcome::kPass, std::nullopt);
 }
 
+TEST(ReportCondition, DeviceAttested_CountsUnderTheVendorsAnchorOrOneThatIsNamed) {
+  const Facts facts = with([](Facts& all) {
+    all.reports[0].device_attested = true;
+    all.reports[0].device_anchors = {"sha256:aa", "sha256:bb"};
+  });
+  ReportCondition condition = strict();
+  expect(judge_on_node(condition, facts), Outcome::kPass, std::nullopt);
+  condition.device_attested = true;
+  expect(judge_on_node(condition, facts), Outcome::kFail, Reason::kDeviceNotAttested);
+  condition.anchors = {"sha256:bb"};
+  expect(judge_on_node(condition, facts), Outcome::kFail, Reason::kDeviceNotAttested);
+  condition.anchors = {"sha256:bb", "sha256:aa"};
+  expect(judge_on_node(condition, facts), Outcome::kPass, std::nullopt);
+}
+
 TEST(ReportCondition, UnmeasuredWorker_CountsWhenThePolicySaysSo) {
   ReportCondition condition = strict();
   condition.worker_measured = false;

@@ -437,7 +437,8 @@ TEST_F(AccessTest, FiltersWithAForm_AreChecked) {
       {"/v1/policies", {"name=acme/prod", "name=a--b", "active=yes"}},
       {"/v1/jobs", {"node=GPU_1", "node=", "after=abc", "state=done", "artifact=abc"}},
       {"/v1/nodes", {"after=GPU_1", "after="}},
-      {"/v1/audit/events", {"type=decision.maid", "type=decision", "actor=a%20b", "subject="}}};
+      {"/v1/audit/events",
+       {"type=decision.maid", "type=decision", "actor=a%20b", "subject=", "order=latest"}}};
   for (const auto& [path, queries] : wrong) {
     for (const std::string& query : queries) {
       const auto answer = get(path + "?" + query, "auditor");

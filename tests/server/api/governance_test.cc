@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies, trust, decisions, admission, audit and the log through the API.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "schemas/core/merkle.h"
@@ -207,6 +209,12 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   EXPECT_EQ(count(""), 2U);
   EXPECT_EQ(count("?verdict=allow"), 1U);
   EXPECT_EQ(count("?verdict=deny"), 1U);
+  EXPECT_EQ(count("?model=acme/demo"), 1U);
+  EXPECT_EQ(count("?model=acme/unknown"), 1U)
+      << "a name that stands for nothing was asked for, too";
+  EXPECT_EQ(count("?model=acme/never"), 0U);
+  EXPECT_EQ(get("/v1/decisions?pod=" + std::string(254, 'p'), "decider").json()["detail"],
+            "this name has 1 to 253 characters");
   EXPECT_EQ(count("?namespace=prod"), 2U);
   EXPECT_EQ(count("?namespace=other"), 0U);
   EXPECT_EQ(count("?subject=" + id_of(manifest("one")).text()), 1U);
@@ -217,6 +225,18 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   EXPECT_FALSE(get("/v1/decisions", "decider").json().contains("total"));
   const Json denied = get("/v1/decisions?verdict=deny", "decider").json()["items"][0];
   EXPECT_EQ(count("?reason=" + text(denied["reasons"][0])), 1U);
+}
+
+TEST_F(DecisionsTest, RefusalOfAnAmbiguousName_IsFoundByTheName) {
+  put_policy_in_force();
+  store_good_model(manifest("one"));
+  store_good_model(manifest("two"));
+  const Json made = post_json("/v1/decisions", "decider", question("acme/demo")).json();
+  EXPECT_EQ(made["decision"]["verdict"]["reasons"][0], "model-reference-ambiguous");
+  EXPECT_EQ(made["decision"]["request"]["asked"], Json{"acme/demo"});
+  const Json found = get("/v1/decisions?verdict=deny&model=acme/demo", "decider").json()["items"];
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0]["id"], made["decision"]["id"]);
 }
 
 TEST_F(DecisionsTest, List_IsNewestFirstUnlessAskedOtherwise) {
@@ -329,7 +349,11 @@ TEST_F(LogTest, Events_AreFoundByTypeActorAndSubject) {
   EXPECT_EQ(count("?actor=submitter"), 1U);
   EXPECT_EQ(count("?actor=system"), 1U);
   EXPECT_EQ(count("?subject=" + id_of(manifest("one")).text()), 1U);
-  EXPECT_EQ(pages("/v1/audit/events", 1).size(), 3U);
+  const std::vector<Json> up = pages("/v1/audit/events", 1);
+  std::vector<Json> down = pages("/v1/audit/events?order=newest", 1);
+  EXPECT_EQ(up.size(), 3U);
+  std::ranges::reverse(down);
+  EXPECT_EQ(down, up);
 }
 
 TEST_F(LogTest, CitedDocument_IsExact) {

@@ -4,6 +4,7 @@
 #include "attestation/simulate/simulation.h"
 #include "schemas/core/outline.h"
 #include "schemas/core/sha.h"
+#include "schemas/endorsements.h"
 #include "schemas/verification_report.h"
 #include "server/service/documents/accept.h"
 #include "server/service/nodes/enrol.h"
@@ -309,6 +310,37 @@ TEST_F(NodesApi, Lists_GoOnFromTheLastItem) {
   EXPECT_EQ(get("/v1/jobs?artifact=x").code(), "invalid-digest");
   EXPECT_EQ(get("/v1/jobs?limit=0").code(), "invalid-parameter");
   EXPECT_LT(get("/v1/jobs?after=nothing").status, 500);
+}
+
+TEST_F(NodesApi, Endorsements_AreTakenOnce_AndMoveForward) {
+  const auto simulation =
+      attestation::tdx::simulate(attestation::tdx::valid_simulation(as_bytes("api"), clock_.now()));
+  Appraisal appraisal;
+  appraisal.evidence_type = kTdxEvidence;
+  appraisal.dangerous_anchors = {simulation.root};
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {PutAppraisal{appraisal}}, {&operator1_, &operator2_}), actor_));
+  Endorsements bundle{
+      2,
+      clock_.now(),
+      {{std::string(kTdxEvidence), attestation::tdx::to_json(simulation.collateral)}}};
+  const auto send_bundle = [&](std::initializer_list<const TestKey*> keys) {
+    return post("/v1/endorsements", "submitter",
+                envelope(kEndorsementsPayloadType, canonical_json(to_json(bundle)).value(), keys));
+  };
+  const Json none = get("/v1/endorsements", "reader").json();
+  EXPECT_EQ(none, Json({{"number", 0}, {"envelope", nullptr}}));
+  EXPECT_EQ(send_bundle({&operator1_}).code(), "threshold-not-met");
+  const auto taken = send_bundle({&operator1_, &operator2_});
+  ASSERT_EQ(taken.status, 201) << taken.body;
+  EXPECT_EQ(taken.json()["parts"].size(), 4U);
+  EXPECT_EQ(send_bundle({&operator1_, &operator2_}).status, 200);
+  EXPECT_EQ(get("/v1/endorsements", "reader").json()["number"], 2);
+  EXPECT_EQ(get("/v1/collateral", "reader").json()["items"][0]["way"], "bundle");
+  bundle.number = 1;
+  const auto older = send_bundle({&operator1_, &operator2_});
+  EXPECT_EQ(older.code(), "collateral-rollback");
+  EXPECT_EQ(older.status, 409);
 }
 
 TEST_F(NodesApi, Node_IsShownWithItsState) {

@@ -259,7 +259,7 @@ TEST(Connection, SocketsThatLinger_HoldNobodyUp) {
     EXPECT_EQ(owner.next_type(), "welcome");
     owner.send(host_registration(1));
     owner.send(OwnerPieces{0, 0, 1}, {sockets[2].socket.get()});
-    (void)sockets[2].socket.close();
+    sockets[2].let_go();
     EXPECT_EQ(owner.next_type(), "refused invalid-parameter");
   }
   {
@@ -273,7 +273,7 @@ TEST(Connection, SocketsThatLinger_HoldNobodyUp) {
     ASSERT_EQ(owner.next()["type"], "export");
     owner.send(OwnerRelease{5});
     owner.send(OwnerPieces{1, 0, 1}, {sockets[3].socket.get()});
-    (void)sockets[3].socket.close();
+    sockets[3].let_go();
     EXPECT_EQ(code_of(asked.get()), "cancelled");
     EXPECT_EQ(owner.next_type(), "released");
     EXPECT_EQ(owner.enrol(host_registration(1), {file.get()}), "registered");

@@ -181,7 +181,7 @@ TEST_F(ListenerTest, SocketsThatLinger_KeepNobodyFromConnecting) {
     Caller first(connect());
     first.send(OwnerCopied{1});  // ends the connection
     first.send(OwnerHello{""}, {lingering.socket.get()});
-    (void)lingering.socket.close();
+    lingering.let_go();
     const std::string refused = connections == 0 ? "refused overloaded" : "refused conflict";
     EXPECT_EQ(first.next_type(), refused);
     EXPECT_EQ(first.next_type(), "end");

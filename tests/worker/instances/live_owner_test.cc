@@ -171,7 +171,7 @@ void answer_with_a_socket(const Numbers& pieces) {
   auto answer = side.ask(pieces);
   EXPECT_EQ(side.end.next()["type"], "export");
   side.end.send(OwnerPieces{1, pieces[0], 1}, {socket.socket.get()});
-  (void)socket.socket.close();
+  socket.let_go();
   EXPECT_EQ(code_of(answer.get()), "invalid-parameter");
   EXPECT_EQ(side.end.next_type(), "refused invalid-parameter");
   EXPECT_EQ(side.agent.recorder.next(), "gone a");

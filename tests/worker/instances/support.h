@@ -9,6 +9,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -86,9 +87,26 @@ struct LingeringSocket {
     const linger wait{.l_onoff = 1, .l_linger = static_cast<int>(kLinger.count())};
     EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof(wait)), 0);
   }
+  ~LingeringSocket() {
+    (void)other_end.close();  // now nothing waits any more
+    if (closing_.joinable()) {
+      closing_.join();
+    }
+  }
+  LingeringSocket(const LingeringSocket&) = delete;
+  LingeringSocket& operator=(const LingeringSocket&) = delete;
+
+  // Closes this process's own descriptor after `socket` was sent: in a thread, which waits where
+  // the receiver was the first to close its own.
+  void let_go() {
+    closing_ = std::thread([own = std::move(socket)]() mutable { (void)own.close(); });
+  }
 
   Descriptor socket;
-  Descriptor other_end;  // closed first: then nothing waits
+  Descriptor other_end;
+
+ private:
+  std::thread closing_;
 };
 
 // Descriptors that this process has open.

@@ -321,7 +321,9 @@ TEST_F(Cases, OneList_NamesPartsUpToTheLimitAndNotOnePast) {
                                     .detail = Json::object()}));
       return {};
     }));
-    EXPECT_EQ(load_list(*store_->snapshot().value(), list.root()).value().size(), count);
+    auto snapshot = store_->snapshot().value();
+    EXPECT_EQ(policy::read_case_list(reader_of(*snapshot), list.root()).value().size(), count);
+    snapshot.reset();
     return document(list.root());
   };
   const Json full = list_of(PartList::kFanOut);

@@ -80,12 +80,16 @@ TEST_F(NodeQuotaTest, PaddingOfEnrolments_Counts) {
   EXPECT_TRUE(enrol(*services_, fits, worker_.principal));
 }
 
-TEST_F(NodeQuotaTest, EnrolmentThatCouldNotBeWritten_IsGivenBack) {
+// The appraisal was paid for, whatever came of it.
+TEST_F(NodeQuotaTest, EnrolmentThatCouldNotBeWritten_Counts) {
   const Bytes bytes = good_enrolment(worker_);
   leave_enrolments(bytes.size() + kNodeRecordBytes + 1000);
   fill_disk_after(1);  // that of the challenge
   EXPECT_EQ(refusal(enrol(*services_, bytes, worker_.principal)), ErrorCode::kStorage);
   full_.full = false;
+  EXPECT_EQ(refusal(enrol(*services_, good_enrolment(worker_), worker_.principal)),
+            ErrorCode::kLimitExceeded);
+  clock_.advance(std::chrono::hours(1));
   enrol_ok(worker_);
 }
 

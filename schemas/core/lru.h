@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map with a limit on the total weight of its values. It drops the least recently used values
-// first. Thread-safe.
+// A map with a limit on the total weight of its values. The least recently used values go first.
+// Thread-safe.
 #pragma once
 
 #include <list>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace assay::server {
+namespace assay {
 
 template <typename Key, typename Value>
 class Lru {
@@ -45,8 +45,8 @@ class Lru {
     weight_ += weight;
   }
 
-  // Weighs the value of `key` again, if it has one: `weight_of` returns its weight. What is too
-  // much then goes as in put(), the value itself last.
+  // Weighs the value of `key` again, if it has one: `weight_of` returns its weight. Values
+  // beyond the capacity then go as in put(), this one last.
   template <typename WeightOf>
   void weigh(const Key& key, const WeightOf& weight_of) {
     const std::lock_guard lock(mutex_);
@@ -89,4 +89,4 @@ class Lru {
   std::size_t weight_ = 0;
 };
 
-}  // namespace assay::server
+}  // namespace assay
