@@ -108,7 +108,6 @@ struct JobRow {
   // time. Set exactly when a finished job has a report.
   std::optional<Timestamp> read_since{};
   bool worker_measured = false;
-  bool device_attested = false;
   std::optional<Timestamp> finished_at;
   LeafIndex log_index = 0;  // of the record that created it
   bool operator==(const JobRow&) const = default;

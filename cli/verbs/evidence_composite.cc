@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs/evidence_composite.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -26,6 +28,7 @@ using attestation::AppraisedEvidence;
 struct OfflineGround {
   std::map<std::string, Appraisal, std::less<>> appraisals;
   std::map<std::string, attestation::CollateralSetPtr, std::less<>> collateral;
+  std::optional<Endorsements> bundle;  // in place of `collateral`
 
   [[nodiscard]] Appraisal appraisal(const std::string& type) const {
     const auto found = appraisals.find(type);
@@ -59,8 +62,12 @@ Result<std::vector<Appraisal>> read_appraisals(const std::string& path) {
   return all;
 }
 
-Result<OfflineGround> read_ground(const CompositeVerifyOptions& options) {
+Result<OfflineGround> read_ground(const Context& context, const CompositeVerifyOptions& options) {
   OfflineGround ground;
+  if (!options.endorsed.file.empty() && !options.collateral.empty()) {
+    return fail(ErrorCode::kUsage, "Give --collateral or --endorsements, not both");
+  }
+  ASSAY_ASSIGN(ground.bundle, read_signed_bundle(context, options.endorsed, options.at));
   for (const std::string& path : options.policies) {
     ASSAY_ASSIGN(std::vector<Appraisal> appraisals, read_appraisals(path));
     for (Appraisal& one : appraisals) {
@@ -102,11 +109,36 @@ Status check_challenge(const Enrolment& enrolment, const std::optional<Nonce>& n
                     "the enrolment answers another challenge: " + text(enrolment.nonce), "/nonce");
 }
 
+// With the collateral, roots and reference values of the bundle. RIMs of it count beyond their end.
+Result<AppraisedEvidence> appraise_endorsed(const Endorsements& bundle, Appraisal appraisal,
+                                            const attestation::CompositePiece& piece,
+                                            Timestamp now) {
+  ASSAY_ASSIGN(Endorsed endorsed, endorsed_by(bundle, piece.evidence.type, piece.evidence.quote));
+  if (endorsed.collateral.is_null()) {
+    return fail(ErrorCode::kCollateralMissing, "the bundle has no collateral for this evidence",
+                piece.where);
+  }
+  std::ranges::move(endorsed.roots, std::back_inserter(appraisal.dangerous_anchors));
+  std::ranges::move(endorsed.appraisal.imported, std::back_inserter(appraisal.imported));
+  for (const auto& [id, digest] : endorsed.vouched) {
+    endorsed.collateral["vouched/" + id] = digest.text();
+  }
+  ASSAY_ASSIGN(const auto set,
+               attestation::authenticate_collateral(piece.evidence.type, endorsed.collateral,
+                                                    appraisal.dangerous_anchors));
+  return attestation::appraise_under(*set, piece.evidence, appraisal, piece.purpose, piece.expected,
+                                     now);
+}
+
 Result<AppraisedEvidence> appraise_offline(const OfflineGround& ground,
                                            const attestation::CompositePiece& piece,
                                            Timestamp now) {
   const Evidence& evidence = piece.evidence;
-  const Appraisal appraisal = ground.appraisal(evidence.type);
+  Appraisal appraisal = ground.appraisal(evidence.type);
+  if (ground.bundle &&
+      std::ranges::count(attestation::types_with_collateral(), evidence.type) != 0) {
+    return appraise_endorsed(*ground.bundle, std::move(appraisal), piece, now);
+  }
   if (const auto set = ground.collateral.find(evidence.type); set != ground.collateral.end()) {
     return attestation::appraise_under(*set->second, evidence, appraisal, piece.purpose,
                                        piece.expected, now);
@@ -274,7 +306,7 @@ Result<Exit> verify_composite(const Context& context, const CompositeVerifyOptio
     ASSAY_ASSIGN(nonce, parse_device_nonce(options.nonce));
   }
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
-  ASSAY_ASSIGN(const OfflineGround ground, read_ground(options));
+  ASSAY_ASSIGN(const OfflineGround ground, read_ground(context, options));
   ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.enrolment));
   const EnrolmentVerdict verdict = judge_enrolment(bytes, ground, nonce, now);
   const bool count = verdict.appraised && counts_devices(verdict, now);

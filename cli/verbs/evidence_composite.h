@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/verbs/evidence_endorsed.h"
 #include "schemas/core/error.h"
 
 namespace assay::cli {
@@ -16,6 +17,7 @@ struct CompositeVerifyOptions {
   std::vector<std::string> policies;    // files of appraisals
   std::string at;
   std::string nonce;
+  EndorsedFlags endorsed;
 };
 
 // Verifies an enrolment as the service does: signature, binding of the devices, evidence of the

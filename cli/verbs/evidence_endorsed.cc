@@ -59,11 +59,12 @@ Json collateral_for(const Endorsements& bundle, std::string_view type, ByteView 
   return all;
 }
 
-std::set<Digest> rims_of(const Json& collateral) {
-  std::set<Digest> digests;
+std::map<std::string, Digest> rims_of(const Json& collateral) {
+  std::map<std::string, Digest> digests;
   for (const auto& [member, text] : collateral.items()) {
     if (member.starts_with(kRimMember)) {
-      digests.insert(sha256(as_bytes(text.get_ref<const std::string&>())));
+      digests.emplace(member.substr(kRimMember.size()),
+                      sha256(as_bytes(text.get_ref<const std::string&>())));
     }
   }
   return digests;
@@ -99,38 +100,54 @@ void add_endorsed_options(const Command& verb, EndorsedFlags& flags) {
       "bootstrap document");
 }
 
-Result<Endorsed> read_endorsed(const Context& context, const EndorsedFlags& flags,
-                               std::string_view type, ByteView evidence,
-                               const std::string& collateral, const std::string& policy,
-                               const std::string& at) {
-  Endorsed endorsed;
-  endorsed.appraisal.evidence_type = type;
-  ASSAY_TRY(read_policy_into(policy, endorsed.appraisal));
+Result<std::optional<Endorsements>> read_signed_bundle(const Context& context,
+                                                       const EndorsedFlags& flags,
+                                                       const std::string& at) {
   if (flags.file.empty()) {
     return flags.operators.empty()
-               ? Result<Endorsed>(std::move(endorsed))
+               ? Result<std::optional<Endorsements>>(std::nullopt)
                : fail(ErrorCode::kUsage, "--operators goes with --endorsements");
-  }
-  if (!collateral.empty()) {
-    return fail(ErrorCode::kUsage, "Give --collateral or --endorsements, not both");
   }
   TrustFlags when;
   when.at = at;
   ASSAY_ASSIGN(const JudgedAt times, times_of(when, context.clock));
-  ASSAY_ASSIGN(const SignedBundle signed_bundle,
-               load_endorsements(flags.file, flags.operators, times));
-  const Endorsements& bundle = signed_bundle.content;
-  endorsed.collateral = collateral_for(bundle, type, evidence);
-  if (endorsed.collateral.is_null()) {
-    return fail(ErrorCode::kCollateralMissing, "The bundle has no collateral for this evidence",
-                flags.file);
-  }
-  message(context, "Verified with bundle " + std::to_string(bundle.number) + " of " +
-                       to_rfc3339(bundle.made_at) + ", signed by " +
+  ASSAY_ASSIGN(SignedBundle signed_bundle, load_endorsements(flags.file, flags.operators, times));
+  message(context, "Verified with bundle " + std::to_string(signed_bundle.content.number) + " of " +
+                       to_rfc3339(signed_bundle.content.made_at) + ", signed by " +
                        few_names(signed_bundle.operators));
+  return std::move(signed_bundle.content);
+}
+
+Result<Endorsed> endorsed_by(const Endorsements& bundle, std::string_view type, ByteView evidence) {
+  Endorsed endorsed;
+  endorsed.appraisal.evidence_type = type;
+  endorsed.collateral = collateral_for(bundle, type, evidence);
   endorsed.roots = bytes_for(bundle.roots, type);
-  endorsed.vouched = rims_of(endorsed.collateral);
+  if (!endorsed.collateral.is_null()) {
+    endorsed.vouched = rims_of(endorsed.collateral);
+  }
   ASSAY_TRY(add_reference_values(bundle, endorsed.appraisal));
+  return endorsed;
+}
+
+Result<Endorsed> read_endorsed(const Context& context, const EndorsedFlags& flags,
+                               std::string_view type, ByteView evidence,
+                               const std::string& collateral, const std::string& policy,
+                               const std::string& at) {
+  if (!flags.file.empty() && !collateral.empty()) {
+    return fail(ErrorCode::kUsage, "Give --collateral or --endorsements, not both");
+  }
+  ASSAY_ASSIGN(const auto bundle, read_signed_bundle(context, flags, at));
+  Endorsed endorsed;
+  endorsed.appraisal.evidence_type = type;
+  if (bundle) {
+    ASSAY_ASSIGN(endorsed, endorsed_by(*bundle, type, evidence));
+    if (endorsed.collateral.is_null()) {
+      return fail(ErrorCode::kCollateralMissing, "The bundle has no collateral for this evidence",
+                  flags.file);
+    }
+  }
+  ASSAY_TRY(read_policy_into(policy, endorsed.appraisal));
   return endorsed;
 }
 

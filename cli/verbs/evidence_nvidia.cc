@@ -371,7 +371,9 @@ Result<Exit> verify_nvidia(const Context& context, const NvidiaCommonOptions& co
   ASSAY_ASSIGN(const Endorsed endorsed, read_endorsed(context, common.endorsed, kNvidiaEvidence,
                                                       file, common.collateral, {}, common.at));
   ASSAY_ASSIGN(nvidia::Acceptance acceptance, read_acceptance(common.policy));
-  acceptance.vouched = endorsed.vouched;
+  for (const auto& [id, digest] : endorsed.vouched) {
+    acceptance.vouched.insert(digest);
+  }
   ASSAY_ASSIGN(const nvidia::NonceExpectation nonce, read_nonce(options.nonce));
   ASSAY_ASSIGN(const Timestamp now, evidence_time(common.at, context.clock));
   ASSAY_ASSIGN(const Anchors roots, anchors_with(common.root, nvidia::device_root(), endorsed));

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "attestation/simulate/pki.h"
 #include "attestation/simulate/snp_faults.h"
 #include "attestation/simulate/snp_simulator.h"
 #include "attestation/snp/attach.h"
+#include "attestation/snp/azure_report.h"
 #include "attestation/snp/verify.h"
 #include "attestation/verifiers/snp_verifier.h"
 #include "cli/verbs/evidence.h"
@@ -171,13 +173,38 @@ Result<snp::Collateral> read_snp_collateral(const std::string& path, const Json&
               "Without the CRL of AMD's root a revoked CA is not noticed; give --collateral FILE");
 }
 
-Result<Bytes> read_report(const SnpVerifyOptions& options) {
-  ASSAY_ASSIGN(Bytes evidence, client::read_file(options.report));
-  if (options.certificate.empty()) {
-    return evidence;
+struct SnpInput {
+  Bytes evidence;
+  snp::ReportDataExpectation expected = snp::ReportDataExpectation::not_requested();
+};
+
+Result<SnpInput> with_certificates(const SnpVerifyOptions& options, SnpInput input) {
+  if (!options.certificate.empty()) {
+    ASSAY_ASSIGN(const Bytes file, client::read_file(options.certificate, kMaxCertificateFile));
+    ASSAY_ASSIGN(input.evidence, snp::attach_certificates(input.evidence, file));
   }
-  ASSAY_ASSIGN(const Bytes file, client::read_file(options.certificate, kMaxCertificateFile));
-  return snp::attach_certificates(evidence, file);
+  return input;
+}
+
+// Of Azure's form, the report names the runtime data, and these hold what the guest asked for.
+Result<SnpInput> read_report(const SnpVerifyOptions& options) {
+  ASSAY_ASSIGN(Bytes file, client::read_file(options.report));
+  SnpInput input;
+  std::optional<ReportDataBytes> wanted;
+  if (!options.report_data.empty()) {
+    ASSAY_ASSIGN(wanted, parse_report_data(options.report_data));
+    input.expected = snp::ReportDataExpectation::exactly(*wanted);
+  }
+  if (!snp::is_azure_report(file)) {
+    input.evidence = std::move(file);
+    return with_certificates(options, std::move(input));
+  }
+  ASSAY_ASSIGN(const snp::AzureReport azure, snp::parse_azure_report(file));
+  if (wanted && *wanted == azure.user_data) {
+    input.expected = snp::ReportDataExpectation::exactly(azure.report_data);
+  }
+  input.evidence.assign(azure.report.begin(), azure.report.end());
+  return with_certificates(options, std::move(input));
 }
 
 // --- simulate
@@ -240,22 +267,17 @@ Status write_snp_simulation(const SnpSimulateOptions& options, const Bytes& evid
 }  // namespace
 
 Result<Exit> verify_snp(const Context& context, const SnpVerifyOptions& options) {
-  ASSAY_ASSIGN(const Bytes evidence, read_report(options));
+  ASSAY_ASSIGN(const SnpInput input, read_report(options));
   ASSAY_ASSIGN(const Endorsed endorsed,
-               read_endorsed(context, options.endorsed, kSnpEvidence, evidence, options.collateral,
-                             options.policy, options.at));
+               read_endorsed(context, options.endorsed, kSnpEvidence, input.evidence,
+                             options.collateral, options.policy, options.at));
   ASSAY_ASSIGN(const snp::AppraisalPolicy policy, attestation::snp_policy_of(endorsed.appraisal));
   ASSAY_ASSIGN(const auto anchors, read_snp_roots(options.root, endorsed.roots));
-  auto expectation = snp::ReportDataExpectation::not_requested();
-  if (!options.report_data.empty()) {
-    ASSAY_ASSIGN(const ReportDataBytes value, parse_report_data(options.report_data));
-    expectation = snp::ReportDataExpectation::exactly(value);
-  }
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
   ASSAY_ASSIGN(const snp::Collateral collateral,
                read_snp_collateral(options.collateral, endorsed.collateral, policy));
   const snp::AppraisalResult result =
-      snp::verify(evidence, collateral, anchors, {now, expectation, policy});
+      snp::verify(input.evidence, collateral, anchors, {now, input.expected, policy});
   print_snp_result(context, result);
   return result.accepted ? Exit::kYes : Exit::kNo;
 }

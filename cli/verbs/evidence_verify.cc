@@ -280,14 +280,15 @@ Result<Exit> verify_enrolment(const Context& context, const VerifyOptions& optio
                               const NvidiaVerifyOptions& nvidia) {
   const bool others = !options.certificate.empty() || !options.event_log.empty() ||
                       !options.report_data.empty() || !options.root.empty() ||
-                      !options.endorsed.file.empty() || !options.endorsed.operators.empty() ||
                       !nvidia.rims.empty() || !nvidia.answers.empty() || !nvidia.rim_root.empty();
   if (others) {
     return fail(ErrorCode::kUsage,
-                "--type composite takes --collateral, --policy, --nonce and --at alone");
+                "--type composite takes --collateral, --endorsements with --operators, --policy, "
+                "--nonce and --at "
+                "alone");
   }
-  return verify_composite(
-      context, {options.quote, options.collaterals, options.policies, options.at, nvidia.nonce});
+  return verify_composite(context, {options.quote, options.collaterals, options.policies,
+                                    options.at, nvidia.nonce, options.endorsed});
 }
 
 Result<Exit> verify_type(const Context& context, VerifyOptions options,

@@ -95,7 +95,6 @@ CREATE TABLE jobs (
   volume TEXT NOT NULL,
   read_since INTEGER,
   worker_measured INTEGER NOT NULL CHECK (worker_measured IN (0, 1)),
-  device_attested INTEGER NOT NULL CHECK (device_attested IN (0, 1)),
   finished_at INTEGER CHECK ((finished_at IS NULL) = (state <> 5)),
   finish_order INTEGER UNIQUE CHECK ((finish_order IS NULL) = (state <> 5)),
   CHECK (instance <> '' OR location <> '' OR pod <> ''),

@@ -150,9 +150,7 @@ Query& bind_progress(Query& query, const JobRow& row, const JsonTexts& texts,
       .bind(row.result)
       .bind(texts.detail);
   bind_optional(query, row.report).bind(row.volume);
-  bind_optional(query, row.read_since)
-      .bind(row.worker_measured ? 1 : 0)
-      .bind(row.device_attested ? 1 : 0);
+  bind_optional(query, row.read_since).bind(row.worker_measured ? 1 : 0);
   return bind_optional(bind_optional(query, row.finished_at), order);
 }
 
@@ -201,9 +199,9 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .scope = query.text(3),
                 .node = query.text(4),
                 .location = query.text(5),
-                .pod = query.text(20),
-                .pod_volume = query.text(21),
-                .instance = query.text(24),
+                .pod = query.text(19),
+                .pod_volume = query.text(20),
+                .instance = query.text(23),
                 .subset = std::move(subset),
                 .created_by = query.text(7),
                 .created_at = query.time(8),
@@ -214,11 +212,10 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .result = query.text(14),
                 .detail = std::move(detail),
                 .report = std::move(report),
-                .volume = query.text(22),
-                .read_since = optional_time(query, 23),
+                .volume = query.text(21),
+                .read_since = optional_time(query, 22),
                 .worker_measured = query.integer(17) != 0,
-                .device_attested = query.integer(18) != 0,
-                .finished_at = optional_time(query, 19),
+                .finished_at = optional_time(query, 18),
                 .log_index = query.count(9)};
 }
 

@@ -28,7 +28,6 @@ JobRow make_job(const std::string& id, const std::string& node = "gpu-1",
           .detail = Json::object(),
           .report = std::nullopt,
           .worker_measured = false,
-          .device_attested = false,
           .finished_at = std::nullopt,
           .log_index = 0};
 }
@@ -112,7 +111,6 @@ TEST_P(JobContract, Job_ThroughItsLife_EveryFieldKept) {
   reopen();
   EXPECT_EQ(snapshot()->job("job-1"), job);
   job.worker_measured = true;
-  job.device_attested = true;
   job.detail = {{"differences", Json::array()}};
   report(job, "mismatch");
   reopen();

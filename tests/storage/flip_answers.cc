@@ -116,7 +116,7 @@ std::string text_of(const JobRow& row) {
                  row.pod_volume, row.instance, row.subset, row.created_by, row.created_at,
                  std::uint64_t{std::to_underlying(row.state)}, row.token, row.lease_expires_at,
                  row.pending, row.result, row.detail, row.report, row.volume, row.read_since,
-                 row.worker_measured, row.device_attested, row.finished_at, row.log_index);
+                 row.worker_measured, row.finished_at, row.log_index);
 }
 std::string text_of(const PodRow& row) {
   return columns(row.cluster, row.uid, row.name_space, row.name, joined(row.nodes), row.settled,

@@ -190,8 +190,7 @@ class Registering(NodeTestCase):
         process = self.start_for_me()
         honest = self.owner()
         self.assertEqual(honest.register()["type"], "registered")
-        folder = f"/proc/{process.pid}/fd"
-        before = len(os.listdir(folder))
+        before = self.held(process)
         memory = MemoryFile(b"x" * 16)
         null = os.open("/dev/null", os.O_RDONLY)
         self.addCleanup(os.close, null)
@@ -226,8 +225,23 @@ class Registering(NodeTestCase):
         # Everything that was sent has been answered: only the honest one is open.
         self.assertEqual(self.owner(instance="last").register()["type"], "registered")
         # Of each connection its socket, and the process behind it.
-        self.wait_for(lambda: len(os.listdir(folder)) <= before + 2)
+        self.assertEqual(before[0], 3)  # with the listener
+        self.wait_for(lambda: self.held(process) == (before[0] + 2, before[1]))
         self.assertEqual(honest.verify()["state"], "unknown")
+
+    # What the agent holds of the owners: connections and processes, and descriptors that came. Its connection to
+    # the service comes and goes beside them.
+    def held(self, process):
+        inodes = {line.split()[6] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+                  if line.endswith(str(self.path))}
+        links = []
+        for entry in os.scandir(f"/proc/{process.pid}/fd"):
+            try:
+                links.append(os.readlink(entry.path))
+            except FileNotFoundError:
+                pass
+        return (sum(link == "anon_inode:[pidfd]" or link[len("socket:["):-1] in inodes for link in links),
+                sum(link.startswith(("/memfd:", "/dev/null")) for link in links))
 
     def wait_for(self, done):
         end = time.monotonic() + harness.SLOW

@@ -75,7 +75,6 @@ Json record_detail(const storage::JobRow& job, const Pending& pending, const End
                  {"result", ending.result},
                  {"attempt", job.token},
                  {"worker_measured", pending.worker_measured},
-                 {"device_attested", false},
                  {"spot_checks", ending.detail.value("spot_checks", 0)}};
   if (!pending.volume.empty()) {
     detail["volume"] = pending.volume;
@@ -236,7 +235,6 @@ Status finish(storage::Transaction& transaction, storage::JobRow job, const Pend
   job.volume = pending.volume;
   job.read_since = pending.report ? pending.read_since : std::nullopt;
   job.worker_measured = pending.worker_measured;
-  job.device_attested = false;  // there is no evidence of devices yet
   job.finished_at = transaction.now();
   ASSAY_TRY(transaction.put_job(job));
   return forget_superseded(transaction, row, before);
@@ -293,7 +291,6 @@ Json job_view(const storage::JobRow& job) {
           {"volume", job.volume},
           {"read_since", time_json(job.read_since)},
           {"worker_measured", job.worker_measured},
-          {"device_attested", job.device_attested},
           {"finished_at", time_json(job.finished_at)},
           {"log_index", job.log_index}};
 }

@@ -157,7 +157,6 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
                          .detail = Json::object(),
                          .report = {},
                          .worker_measured = false,
-                         .device_attested = false,
                          .finished_at = {},
                          .log_index = 0};
 }

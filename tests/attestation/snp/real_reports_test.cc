@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attestation/snp/azure_report.h"
 #include "attestation/snp/certificate_table.h"
 #include "attestation/snp/verify.h"
 
@@ -48,6 +49,10 @@ Bytes evidence_of(const Given& given) {
   CertificateTable table;
   (given.leaf.ends_with(".vlek.der") ? table.vlek : table.vcek) = leaf;
   Bytes evidence = load(given.report);
+  if (is_azure_report(evidence)) {
+    const ByteView report = parse_azure_report(evidence).value().report;
+    evidence = Bytes(report.begin(), report.end());
+  }
   const Bytes certificates = make_certificate_table(table);
   evidence.insert(evidence.end(), certificates.begin(), certificates.end());
   return evidence;
@@ -94,12 +99,12 @@ TEST(SnpRealReports, AreJudgedAsTheirSourcesSay) {
        "CERT_EXPIRED",
        {"v3-milan-vlek.report", "v3-milan-vlek.vlek.der", "2026-01-01T00:00:00Z",
         [](AppraisalPolicy& policy) { policy.max_vmpl = 1; }}},
-      {"Azure, version 2", "accepted", {"v2-milan-azure.report", "v2-milan-azure.vcek.der"}},
+      {"Azure, version 2", "accepted", {"v2-milan-azure.hcl", "v2-milan-azure.vcek.der"}},
       {"Azure, version 3", "accepted", {"v3-milan-azure.report", "v3-milan-azure.vcek.der"}},
       {"Azure, Genoa", "accepted", {"v3-genoa-azure.report", "v3-genoa-azure.vcek.der"}},
       {"certificate of another chip",
        "CHAIN_NAMES",
-       {"v2-milan-azure.report", "v3-genoa-azure.vcek.der"}},
+       {"v2-milan-azure.hcl", "v3-genoa-azure.vcek.der"}},
       {"certificate of another Milan",
        "LEAF_TCB_MISMATCH",
        {"v2-milan.report", "v2-milan-debug.vcek.der"}},
@@ -119,6 +124,46 @@ TEST(SnpRealReports, AreJudgedAsTheirSourcesSay) {
   for (const RealCase& one : cases) {
     EXPECT_EQ(verdict(one.given), one.expected) << one.name;
   }
+}
+
+TEST(SnpAzureReport, RuntimeData_AreWhatTheReportNames) {
+  const Bytes whole = load("v2-milan-azure.hcl");
+  const AzureReport read = parse_azure_report(whole).value();
+  EXPECT_EQ(parse_report(read.report).value().report_data, read.report_data);
+  EXPECT_EQ(read.user_data, ReportData{});
+}
+
+// No bit of the header and none of the runtime data may change: the form is refused, or other data
+// are named.
+TEST(SnpAzureReport, EachBitAroundTheReport_Counts) {
+  const Bytes whole = load("v2-milan-azure.hcl");
+  const ReportData named = parse_azure_report(whole).value().report_data;
+  constexpr std::size_t kUsed = 32;  // its bytes 8 to 11 count what is in use, which no check needs
+  for (std::size_t byte = 0; byte < whole.size(); ++byte) {
+    if ((byte >= 8 && byte < 12) || (byte >= kUsed && byte < kUsed + kReportBytes)) {
+      continue;
+    }
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      Bytes changed = whole;
+      changed[byte] ^= static_cast<std::uint8_t>(1U << bit);
+      const auto read = parse_azure_report(changed);
+      // Versions 1 and 2 have one form.
+      EXPECT_TRUE(!read || read->report_data != named || changed[4] == 2) << byte << " " << bit;
+    }
+  }
+}
+
+TEST(SnpAzureReport, AnythingShorter_IsRefused) {
+  Bytes whole = load("v2-milan-azure.hcl");
+  const std::size_t end = 1236 + 1110;
+  ASSERT_TRUE(parse_azure_report(ByteView(whole).first(end)));
+  for (std::size_t size = 0; size < end; ++size) {
+    EXPECT_EQ(parse_azure_report(ByteView(whole).first(size)).error().code,
+              ErrorCode::kInvalidEncoding)
+        << size;
+  }
+  whole.resize((16U << 10) + 1);
+  EXPECT_FALSE(parse_azure_report(whole));
 }
 
 TEST(SnpRealReports, SayWhatTheyAre) {

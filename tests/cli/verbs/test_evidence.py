@@ -244,6 +244,32 @@ class Simulated(harness.TestCase):
         self.assertEqual([kernel[:12] for kernel in log["kernels"]], ["b1012372f421"])
         self.assertEqual(log["initrds"], [])
 
+    def test_azure_form_of_a_report(self):
+        folder = harness.SOURCE / "tests/vectors/snp"
+        policy = self.write_json("lenient.json", {"dangerous_allow_missing_crl": True,
+                                                  "version_2_generation": "milan"})
+
+        def verdict(report, *more, code=YES):
+            return self.assay("evidence", "verify", "--type", "sev-snp", "--policy", policy, "--at",
+                              "2025-06-01T00:00:00Z", "--certificate",
+                              folder / "v2-milan-azure.vcek.der", "-o", "json", *more, report,
+                              code=code).json()
+        whole = folder / "v2-milan-azure.hcl"
+        self.assertFalse(verdict(whole)["report_data_bound"])
+        # The guest's 64 bytes are in the runtime data, which the report names.
+        self.assertTrue(verdict(whole, "--report-data", "00" * 64)["report_data_bound"])
+        self.assertEqual(verdict(whole, "--report-data", "01" + "00" * 63, code=NO)["error"],
+                         "REPORT_DATA_MISMATCH")
+        changed = bytearray(whole.read_bytes())
+        changed[changed.index(b'"user-data":"') + 14] ^= 1
+        (self.dir / "changed.hcl").write_bytes(changed)
+        self.assertEqual(verdict("changed.hcl", "--report-data", "01" + "00" * 63, code=NO)["error"],
+                         "REPORT_DATA_MISMATCH")
+        (self.dir / "short.hcl").write_bytes(whole.read_bytes()[:2000])
+        self.assertIn("Azure", self.assay(
+            "evidence", "verify", "--type", "sev-snp", "--policy", policy, "short.hcl",
+            code=TROUBLE).err)  # fmt: skip
+
     def test_inputs_that_are_none(self):
         self.simulate()
         self.assertEqual(self.error("evidence", "verify", "q"), "collateral-missing")

@@ -46,11 +46,11 @@ class Enrolments(harness.TestCase):
         self.write("cpu", b"processors of a test")
         self.write("gpu", b"devices of a test")
 
-    def simulate_gpus(self, nonce, first=0):
+    def simulate_gpus(self, nonce, *more, first=0):
         made = self.assay("evidence", "simulate", "--type", "nvidia-gpu", "--seed", "gpu", "--at", NOW,
                           "--nonce", nonce.hex(), "--devices", 2, "--first-device", first, "--out-quote",
                           "gpus.json", "--out-collateral", "of-these.json", "--out-root",
-                          "gpus.pem", "-o", "json").json()  # fmt: skip
+                          "gpus.pem", *more, "-o", "json").json()  # fmt: skip
         self.collateral.update(self.read_json("of-these.json"))
         self.write_json("gpus-collateral.json", self.collateral)
         devices = self.read_json("gpus.json")
@@ -65,7 +65,7 @@ class Enrolments(harness.TestCase):
     def simulate_cpu(self, report_data):
         self.assay("evidence", "simulate", "--seed", "cpu", "--at", NOW, "--report-data",
                    report_data.hex(), "--out-quote", "quote", "--out-collateral", "cpu-collateral.json",
-                   "--out-appraisal", "cpu-appraisal.json")  # fmt: skip
+                   "--out-appraisal", "cpu-appraisal.json", "--out-root", "cpu.pem")  # fmt: skip
         return (self.dir / "quote").read_bytes()
 
     @functools.cached_property
@@ -200,6 +200,41 @@ class Enrolments(harness.TestCase):
         gpu = {"evidence_type": "nvidia-gpu", "policy": {}, "dangerous_anchors": [anchor]}
         value = self.judge(enrolment, anchor, code=YES, policy=self.write_json("some.json", [cpu, gpu]))
         self.assertEqual([d["attested"] for d in value["devices"]], [False, False])
+
+    def sign_bundle(self):
+        keys = []
+        self.assay("endorsements", "bundle", "--number", "7", "--collateral", "cpu-collateral.json",
+                   "--collateral", "gpus-collateral.json", "--root", "tdx=cpu.pem", "--root",
+                   "nvidia-gpu=gpus.pem", "--at", NOW, "--out", "signed.json")  # fmt: skip
+        for name in ("olga", "omar"):
+            self.assay("key", "new", "--algorithm", "ed25519", "--out", f"{name}.pem")
+            self.assay("key", "describe", f"{name}.pem.pub", "--purpose", "operator", "--identity", name,
+                       "--not-before", "2020-01-01T00:00:00Z", "--not-after", "2099-01-01T00:00:00Z",
+                       "--out", f"{name}.json")  # fmt: skip
+            keys.append(self.read_json(f"{name}.json"))
+            self.assay("sign", "signed.json", "--yes", "--key", f"{name}.pem", "--out", "signed.json")
+        return ["--endorsements", "signed.json", "--operators", self.write_json("operators.json", {"keys": keys})]
+
+    # Roots and collateral are the bundle's, and its RIMs count beyond their end.
+    def test_signed_bundle_serves_the_whole_enrolment(self):
+        anchor, devices = self.simulate_gpus(self.device_nonce(), "--fault", "expired-rim")
+        enrolment = self.enrolment(devices)
+        self.assertIn("RIM_EXPIRED", self.refusal(enrolment, anchor))
+        bundle = self.sign_bundle()
+        appraisal = self.read_json("cpu-appraisal.json")
+        appraisal["dangerous_anchors"] = []
+        policy = self.write_json("no-anchors.json", [appraisal])
+        path = self.write_json("enrolment.json", self.worker.envelope(enrolment))
+        verify = ["evidence", "verify", "--type", "composite", "--at", NOW, "--policy", policy, "-o", "json", path]
+        value = self.assay(*verify, *bundle).json()
+        self.assertEqual([d["attested"] for d in value["devices"]], [True, True])
+        self.assertEqual(value["devices"][0]["state"]["measurements"], "rim")
+        # Another board's evidence is not what the bundle has answers for.
+        _, foreign = self.simulate_gpus(self.device_nonce(), first=2)
+        other = self.write_json("other.json", self.worker.envelope(self.enrolment(foreign)))
+        self.assay(*verify[:-1], other, *bundle, code=NO)
+        self.assay(*verify, *bundle, "--collateral", "cpu-collateral.json", code=TROUBLE)
+        self.assay(*verify, *bundle[2:], code=TROUBLE)
 
     def test_text_and_wrong_use(self):
         anchor, enrolment = self.sound()

@@ -63,7 +63,6 @@ TEST_F(Reports, EverythingAsInTheManifest_IsVerified) {
   const storage::JobRow job = job_row(job_);
   EXPECT_EQ(job.result, "verified");
   EXPECT_TRUE(job.worker_measured);
-  EXPECT_FALSE(job.device_attested);
   EXPECT_EQ(job.finished_at, clock_.now());
   EXPECT_EQ(job.detail["entries"], 2);
   EXPECT_EQ(job.detail["spot_checks"], 0);
