@@ -231,6 +231,26 @@ def test_attested_is_what_did_not_differ(ranks, tmp_path):
         assert option in asked
 
 
+def test_what_an_engine_received_is_what_was_published():
+    import torch
+    from assay import ranks
+    from conftest import net
+    published = json.loads(json.dumps(ranks.publish(net())))
+    assert ranks.received(net(), published) == []
+    assert ranks.publish(net())["key"] != published["key"]
+    engine = net()
+    engine.first.weight.detach().view(torch.uint8)[64, 0] ^= 1
+    engine.last = torch.nn.Linear(65, 8, bias=False)
+    engine.more = torch.nn.Parameter(torch.ones(1))
+    del engine.norm
+    assert [(one.kind, one.tensor) for one in ranks.received(engine, published)] == [
+        ("mismatch", "first.weight"), ("mismatch", "last.weight"), ("extra", "more"), ("missing", "norm.bias"),
+        ("missing", "norm.weight")]
+    for wrong in ({}, {**published, "tagger": "nh"}, {**published, "key": "xy"}, {**published, "tensors": 3}):
+        with pytest.raises(assay.ModelError):
+            ranks.received(net(), wrong)
+
+
 def test_no_process_group_is_an_error(ranks):
     ((kind, text),) = ranks("nothing", 1)
     assert kind == "AssayError" and "init_process_group" in text

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 from . import _model, _tags
-from ._errors import AssayError, ModelError
+from ._errors import AssayError, Finding, ModelError
 
-__all__ = ["Check", "Difference", "Outcome", "RanksDiffer", "check"]
+__all__ = ["Check", "Difference", "Outcome", "RanksDiffer", "check", "publish", "received"]
 
 
 @dataclass(frozen=True)
@@ -259,3 +259,47 @@ def check(model: Any, *, every: int = 100, optimizer: Any = None, group: Any = N
     made = Check(model, every, group, buffers, dict(coordinates or {}), on_difference)
     made.follow(optimizer)
     return made
+
+
+# --- a trainer and those who receive its weights
+
+
+def _described(model: Any) -> dict[str, Any]:
+    return {name: _local(tensor) for name, tensor in model.named_parameters()}
+
+
+def publish(model: Any) -> dict[str, Any]:
+    """What a trainer sends along with its weights, as JSON can hold it: keyed tags under a key of this call.
+
+    They find what went wrong on the way. Whoever knows the key can make other weights with the same tags: against
+    intent, register the model with the node agent.
+    """
+    tensors = _described(model)
+    tagger, key = _tags.tagger_for(list(tensors.values())), os.urandom(32)
+    return {"tagger": tagger.name, "key": key.hex(), "tensors": {
+        name: [str(tensor.dtype), list(tensor.shape), tag.hex()]
+        for (name, tensor), tag in zip(tensors.items(), tagger.tags(list(tensors.values()), key))}}
+
+
+def received(model: Any, published: Mapping[str, Any]) -> list[Finding]:
+    """How a model with the same names differs from what was published: `missing`, `extra` and `mismatch`, by tensor.
+
+    Errors: ModelError when it lies on another kind of device than the trainer's, or `published` is none.
+    """
+    tensors = _described(model)
+    tagger = _tags.tagger_for(list(tensors.values()))
+    try:
+        name, key, theirs = str(published["tagger"]), bytes.fromhex(published["key"]), dict(published["tensors"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"this is not what assay.ranks.publish() returns: {error!r}") from error
+    if name != tagger.name:
+        raise ModelError(f"the trainer tags with {name!r}, this process with {tagger.name!r}: other devices")
+    found = [Finding("missing", name, "was published") for name in theirs.keys() - tensors.keys()]
+    for (name, tensor), tag in zip(tensors.items(), tagger.tags(list(tensors.values()), key)):
+        mine = [str(tensor.dtype), list(tensor.shape), tag.hex()]
+        if name not in theirs:
+            found.append(Finding("extra", name, "was not published"))
+        elif list(theirs[name]) != mine:
+            same_form = list(theirs[name])[:2] == mine[:2]
+            found.append(Finding("mismatch", name, "other bytes" if same_form else f"{theirs[name][:2]} was published"))
+    return sorted(found, key=lambda one: one.tensor)
