@@ -58,7 +58,7 @@ void report_error(const Context& context, const Error& error);
 // Prints a table. On a terminal it is made as wide as this, and a message says what was left out;
 // --wide prints all of it. Elsewhere it is printed whole.
 void print_table(const Context& context, const Table& table);
-// Prints names and values; on a terminal the values are wrapped.
+// Prints names and values; on a terminal those that do not fit are wrapped, with short ids.
 void print_fields(const Context& context, const Table& table);
 
 // Returns "12.3 GB": decimal units, three digits.

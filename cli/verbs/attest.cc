@@ -196,8 +196,8 @@ Result<Exit> create(const Context& context, const CreateOptions& options) {
   if (!options.checkpoint.empty() && !options.challenge.empty()) {
     return fail(ErrorCode::kUsage, "Give --checkpoint or --challenge: one of them is enough");
   }
-  ASSAY_ASSIGN(const Statement statement, statement_from(options));
   say_own_stage(context, options.stage);
+  ASSAY_ASSIGN(const Statement statement, statement_from(options));
   ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
   ASSAY_TRY(write_stage_evidence(context, statement, options.signing, options.evidence));
   return sign_and_write(context, statement, options.signing, options.out,

@@ -14,12 +14,14 @@ namespace {
 using namespace assay;
 
 // The key of the log of tests/fuzz/corpus/decision_export, and what it says of each decision.
-constexpr std::string_view kKey = "@KEY@";
+constexpr std::string_view kKey =
+    "e2e.example/log+e3cded47+Ae/g/36lQwhzUt7mDAXF0fBRh0ESo6o+tCul8R/Xib2M";
 struct Decided {
   std::string_view id;
   bool allowed;
 };
-constexpr std::array kDecided = {Decided{"@ALLOWED@", true}, Decided{"@DENIED@", false}};
+constexpr std::array kDecided = {Decided{"01a22e35-5f13-708d-bb62-39dd0bced62b", true},
+                                 Decided{"01a22e35-5f67-75a8-a03d-edd6ce3d40b2", false}};
 
 void require(bool condition) {
   if (!condition) {
