@@ -179,7 +179,8 @@ void Command::action(std::function<Result<Exit>()> run,
   choice("--output,-o", state_->context.output, outputs, "how to print the result");
   flag("--quiet,-q", state_->context.quiet, "no progress and no messages, only results and errors");
   if (std::ranges::find(outputs, "text") != outputs.end()) {
-    flag("--wide", state_->context.wide, "whole tables, however narrow the terminal is");
+    flag("--wide", state_->context.wide,
+         "whole tables and verdicts, however narrow the terminal is");
   }
   node_->help.runs = true;
   State* state = state_.get();

@@ -230,7 +230,7 @@ std::string Table::fields(std::size_t columns) const {
     const std::string value = printable(row.back());
     out += name + std::string(indent - columns_of(name), ' ');
     const bool fits = columns == 0 || indent + columns_of(value) <= columns || indent >= columns;
-    const auto lines = fits ? std::vector{value} : wrapped(value, columns - indent);
+    const auto lines = fits ? std::vector{value} : wrapped(with_short_ids(value), columns - indent);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       out += (i == 0 ? "" : std::string(indent, ' ')) + lines[i] + "\n";
     }

@@ -45,8 +45,8 @@ class Table {
   // Returns the table in at most `columns`: ids and long cells are shortened first, then the
   // columns of `least` are left out, then the last column is cut or left out. 0: as wide as it is.
   [[nodiscard]] Fitted fit(std::size_t columns) const;
-  // Returns names and values, one pair a row, with the values wrapped to `columns`. 0: as wide as
-  // they are.
+  // Returns names and values, one pair a row. A value that does not fit in `columns` is wrapped,
+  // with short ids. 0: as wide as they are.
   [[nodiscard]] std::string fields(std::size_t columns) const;
 
  private:

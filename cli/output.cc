@@ -83,6 +83,21 @@ void print_document(std::string_view text) {
 
 void print_line(std::string_view line) { print_text(printable(line) + "\n"); }
 
+void print_words(const Context& context, std::string_view text, std::size_t indent,
+                 std::size_t hanging) {
+  const std::size_t columns = context.wide ? 0 : terminal_columns(STDOUT_FILENO);
+  const std::string whole = printable(text);
+  if (columns <= hanging || indent + columns_of(whole) <= columns) {
+    print_text(std::string(indent, ' ') + whole + "\n");
+    return;
+  }
+  for (const std::string& line :
+       wrapped(with_short_ids(whole), columns - std::max(indent, hanging))) {
+    print_text(std::string(indent, ' ') + line + "\n");
+    indent = hanging;
+  }
+}
+
 void print_json(const Json& value) { print_text(dump(value, 2) + "\n"); }
 
 void print_json_line(const Json& value) { print_text(dump(value, -1) + "\n"); }

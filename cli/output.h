@@ -23,6 +23,10 @@ void print_text(std::string_view text);
 void print_document(std::string_view text);
 // Prints one line to stdout, made printable.
 void print_line(std::string_view line);
+// Prints `text` to stdout after `indent` spaces, made printable. On a terminal without room for it,
+// its ids are shortened and it goes on in lines after `hanging` spaces; --wide prints it whole.
+void print_words(const Context& context, std::string_view text, std::size_t indent = 0,
+                 std::size_t hanging = 2);
 // Prints JSON to stdout with two spaces of indentation and members in alphabetical order.
 // Characters that printable() would escape are escaped as JSON does: \u009b.
 void print_json(const Json& value);
@@ -54,7 +58,7 @@ void report_error(const Context& context, const Error& error);
 // Prints a table. On a terminal it is made as wide as this, and a message says what was left out;
 // --wide prints all of it. Elsewhere it is printed whole.
 void print_table(const Context& context, const Table& table);
-// Prints names and values; on a terminal the values are wrapped.
+// Prints names and values; on a terminal those that do not fit are wrapped, with short ids.
 void print_fields(const Context& context, const Table& table);
 
 // Returns "12.3 GB": decimal units, three digits.

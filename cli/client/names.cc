@@ -63,6 +63,10 @@ Result<std::string> key_meant(Api& api, const std::string& who) {
   return keys.front();
 }
 
+bool is_policy_name(const std::string& text) {
+  return text.find_first_of("./") == std::string::npos;
+}
+
 Result<std::string> policy_meant(Api& api, const std::string& policy, bool in_force) {
   if (StatementId::parse(policy)) {
     return policy;

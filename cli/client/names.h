@@ -17,6 +17,10 @@ namespace assay::cli {
 // As keys_meant(), for one key. Errors: usage, with the keys, for an identity that has several.
 [[nodiscard]] Result<std::string> key_meant(Api& api, const std::string& who);
 
+// Returns whether `text` may name a policy or a set of reference values: names have no dot and no
+// slash, paths of documents have.
+[[nodiscard]] bool is_policy_name(const std::string& text);
+
 // Returns the id that `policy` stands for: an id itself, or the name of a policy. Of its versions
 // the one that is meant is in force, or the only one unless `in_force`. Errors: not-found, with the
 // names that are near; usage, with the versions, for a name that has several.

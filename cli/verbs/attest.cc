@@ -15,6 +15,7 @@
 #include "client/files.h"
 #include "schemas/challenge.h"
 #include "schemas/checkpoint.h"
+#include "schemas/core/nearest.h"
 #include "schemas/lifecycle.h"
 #include "schemas/stages.h"
 
@@ -172,11 +173,30 @@ Result<Statement> statement_from(const CreateOptions& options) {
   return to_statement(lifecycle, std::move(subjects));
 }
 
+// Says before the statement is signed that its stage has a name of its own, which may be mistyped:
+// such a stage counts only where a role and a policy name it.
+void say_own_stage(const Context& context, const std::string& stage) {
+  if (effect_of(stage)) {
+    return;
+  }
+  std::vector<std::string_view> known;
+  for (const Stage& one : kStages) {
+    known.push_back(one.name);
+  }
+  const std::string text = "'" + stage + "' is none of the usual stages";
+  if (const std::string meant = did_you_mean(stage, known); !meant.empty()) {
+    warning(text + meant);
+  } else {
+    message(context, text + ": " + stage_names());
+  }
+}
+
 Result<Exit> create(const Context& context, const CreateOptions& options) {
   ASSAY_TRY(check_stage_evidence_flags(options.evidence, options.signing));
   if (!options.checkpoint.empty() && !options.challenge.empty()) {
     return fail(ErrorCode::kUsage, "Give --checkpoint or --challenge: one of them is enough");
   }
+  say_own_stage(context, options.stage);
   ASSAY_ASSIGN(const Statement statement, statement_from(options));
   ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
   ASSAY_TRY(write_stage_evidence(context, statement, options.signing, options.evidence));

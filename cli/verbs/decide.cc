@@ -79,7 +79,7 @@ Result<Exit> print_answer(const Context& context, const Json& answer) {
   const Json& verdict = decision->at("verdict");
   ASSAY_ASSIGN(const bool allowed, flag_at(verdict, "allowed"));
   if (!context.json()) {
-    print_text(verdict_text(verdict));
+    print_verdict(context, verdict);
     const std::string models = models_of(*decision);
     for (const Json& job : list_at(answer, "ordered_jobs")) {
       message(context, "job " + text_at(job, "id") + " was ordered on " + text_at(job, "location"));
@@ -160,7 +160,7 @@ Result<Exit> show(const Context& context, const DecisionOptions& options) {
     return Exit::kYes;
   }
   const Json& verdict = decision.contains("verdict") ? decision.at("verdict") : decision;
-  print_text(verdict_text(verdict));
+  print_verdict(context, verdict);
   Table table({"decision", text_at(decision, "id")});
   table.row({"point", text_at(decision, "point")});
   table.row({"models", models_of(decision)});
@@ -182,7 +182,7 @@ Result<Exit> replay(const Context& context, const DecisionOptions& options) {
     print_line("recorded   " + text_at(answer, "recorded"));
     print_line("recomputed " + text_at(answer, "recomputed"));
     if (answer.contains("verdict")) {
-      print_text(verdict_text(answer.at("verdict")));
+      print_verdict(context, answer.at("verdict"));
     }
   }
   return reproduced ? Exit::kYes : Exit::kNo;
@@ -348,9 +348,9 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     print_json({{"verified", true}, {"decision", *decision}, {"signers", signers_json(*signers)}});
     return Exit::kYes;
   }
-  print_line("verified decision " + text_at(*decision, "id") + " of " +
-             text_at(*decision, "evaluated_at"));
-  print_text(verdict_text(verdict));
+  print_words(context, "verified decision " + text_at(*decision, "id") + " of " +
+                           text_at(*decision, "evaluated_at"));
+  print_verdict(context, verdict);
   return Exit::kYes;
 }
 

@@ -82,29 +82,31 @@ Json decision_json(const VerifiedDecision& verified) {
           {"rests_on_the_service", std::move(word)}};
 }
 
-void print_decision(const VerifiedDecision& verified) {
-  print_line("verified decision " + text_at(verified.decision, "id") + " of " +
-             text_at(verified.decision, "evaluated_at"));
+void print_decision(const Context& context, const VerifiedDecision& verified) {
+  const auto below = [&](const std::string& text) { print_words(context, text, 2, 4); };
+  print_words(context, "verified decision " + text_at(verified.decision, "id") + " of " +
+                           text_at(verified.decision, "evaluated_at"));
   const Json& request = member_at(verified.decision, "request");
-  print_text(verdict_text(to_json(verified.verdict)));
-  print_line("asked by " + text_at(request, "principal") + ", for namespace " +
-             text_at(request, "namespace") + ", at " + text_at(verified.decision, "point"));
+  print_verdict(context, to_json(verified.verdict));
+  print_words(context, "asked by " + text_at(request, "principal") + ", for namespace " +
+                           text_at(request, "namespace") + ", at " +
+                           text_at(verified.decision, "point"));
   print_line("");
   print_line("shown by this file, with the log's key alone:");
-  print_line("  entry " + std::to_string(verified.index) + " of the log " +
-             verified.checkpoint.origin + " at size " + std::to_string(verified.checkpoint.size));
-  print_line("  signed by the key that the log names for the service at that entry");
-  print_line("  trust: " + counted(verified.trust_changes, "change") +
-             " since the first, each signed by two operators");
+  below("entry " + std::to_string(verified.index) + " of the log " + verified.checkpoint.origin +
+        " at size " + std::to_string(verified.checkpoint.size));
+  below("signed by the key that the log names for the service at that entry");
+  below("trust: " + counted(verified.trust_changes, "change") +
+        " since the first, each signed by two operators");
   for (const std::string& policy : verified.policies) {
-    print_line("  policy in force: " + policy);
+    below("policy in force: " + policy);
   }
-  print_line("  " + counted(verified.statements, "signed statement") +
-             ", with signatures of keys that were trusted");
-  print_line("  the verdict follows from these, evaluated again here");
+  below(counted(verified.statements, "signed statement") +
+        ", with signatures of keys that were trusted");
+  below("the verdict follows from these, evaluated again here");
   print_line("rests on the service's word:");
   for (const RestsOnWord& one : verified.word) {
-    print_line("  " + one.text);
+    below(one.text);
   }
 }
 
@@ -138,7 +140,7 @@ Result<Exit> verify_decision_file(const Context& context, const std::string& pat
   if (context.json()) {
     print_json(decision_json(*verified));
   } else {
-    print_decision(*verified);
+    print_decision(context, *verified);
   }
   return Exit::kYes;
 }

@@ -37,11 +37,6 @@ struct ApproveOptions {
   ReviewFlags review;  // with the connection
 };
 
-// Names of policies and of sets have no dot and no slash, paths of documents have.
-bool is_policy_name(const std::string& text) {
-  return text.find_first_of("./") == std::string::npos;
-}
-
 // What is to be approved: its id, and itself when it was named by a file.
 struct Named {
   StatementId id;

@@ -54,16 +54,17 @@ Json case_json(const PolicyCase& one, bool selected, const std::string& problem,
   return json;
 }
 
-void print_case(const PolicyCase& one, const std::string& problem, const Json& verdict) {
+void print_case(const Context& context, const PolicyCase& one, const std::string& problem,
+                const Json& verdict) {
   const bool good = problem.empty();
   if (!one.name.empty()) {
-    print_line((good ? "ok    " : "wrong ") + one.name);
+    print_words(context, (good ? "ok    " : "wrong ") + one.name, 0, 6);
   }
   if (!good) {
-    print_line("not as expected: " + problem);
+    print_words(context, "not as expected: " + problem);
   }
   if (!good || one.name.empty()) {
-    print_text(verdict_text(verdict));
+    print_verdict(context, verdict);
   }
 }
 
@@ -124,7 +125,7 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     if (context.json()) {
       items.push_back(case_json(one, result.selected, result.problem, verdict));
     } else {
-      print_case(one, result.problem, verdict);
+      print_case(context, one, result.problem, verdict);
     }
   }
   if (context.json()) {

@@ -15,6 +15,7 @@
 #include "client/files.h"
 #include "schemas/core/random.h"
 #include "schemas/manifest.h"
+#include "schemas/reference_set.h"
 
 namespace assay::cli {
 
@@ -42,7 +43,7 @@ Result<std::vector<std::string>> places_of(const std::string& id) {
   }
   return fail(ErrorCode::kUsage,
               "An id is sha256:... of a document, assay-tree-v1-... of a model, or the UUID of a "
-              "decision; a model may be given by its name",
+              "decision; a model or a policy may be given by its name",
               id);
 }
 
@@ -72,10 +73,14 @@ Result<Exit> get_envelope(const GetOptions& options, Api& api,
   return Exit::kYes;
 }
 
-// Names of models that stand for an id here have a slash.
+// Names of models have a slash, and ids a colon.
 Result<std::string> id_meant(Api& api, const std::string& text) {
-  const bool is_name = text.find('/') != std::string::npos && check_model_name(text).has_value();
-  return is_name ? artifact_meant(api, text) : text;
+  if (text.find('/') != std::string::npos && check_model_name(text)) {
+    return artifact_meant(api, text);
+  }
+  const bool has_colon = text.find(':') != std::string::npos && !text.starts_with(kSetPrefix);
+  const bool is_id = has_colon || is_uuid_v7(text);
+  return is_id || !is_policy_name(text) ? text : policy_meant(api, text, false);
 }
 
 Result<Exit> get(const Context& context, GetOptions options) {
@@ -280,13 +285,15 @@ void add_search(const Command& root, Context& context) {
   const Command verb = root.add("get", "Fetch one document, model or decision");
   verb.argument(
       "ID", options->id,
-      "sha256:... of a document, assay-tree-v1-... or name of a model, UUID of a decision");
+      "sha256:... of a document, name of a policy, assay-tree-v1-... or name of a model, UUID of "
+      "a decision");
   verb.flag("--envelope", options->envelope,
             "print the signed envelope, byte for byte, instead of what the service says about it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, options->connection);
   verb.note("Always prints JSON. Refuses an envelope that is not the document asked for.");
   verb.example("assay get acme/llama", "print everything that is known about a model");
+  verb.example("assay get gpu-models", "print a stored policy");
   verb.example("assay get sha256:9f86... --envelope --out llama.signed.json",
                "save a stored manifest with its signatures");
   verb.action([options, &context] { return get(context, *options); });

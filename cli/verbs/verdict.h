@@ -4,12 +4,13 @@
 
 #include <string>
 
+#include "cli/context.h"
 #include "schemas/core/json.h"
 
 namespace assay::cli {
 
-// Returns lines for a verdict ({"allowed","reasons","warnings","preconditions","policies"}).
-[[nodiscard]] std::string verdict_text(const Json& verdict);
+// Prints a verdict ({"allowed","reasons","warnings","preconditions","policies"}) to stdout.
+void print_verdict(const Context& context, const Json& verdict);
 
 // Returns "allow", or "deny: code, code".
 [[nodiscard]] std::string verdict_headline(const Json& verdict);

@@ -23,9 +23,6 @@ export function asked(decision) {
   };
 }
 
-export const haystack = (row) =>
-  [row.pod, row.user, row.cluster, ...row.models, ...row.artifacts, ...row.reasons].join("\n").toLowerCase();
-
 // Counts of equal keys, the largest first.
 export function tally(items, keysOf) {
   const counts = new Map();

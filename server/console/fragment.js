@@ -4,7 +4,7 @@
 
 export const SCREENS = {
   now: [],
-  refused: ["namespace", "reason", "subject", "since", "until", "text", "verdict"],
+  refused: ["namespace", "reason", "pod", "user", "cluster", "model", "since", "until", "verdict"],
   report: ["since", "until"],
   running: ["text", "namespace"],
   model: ["name", "artifact", "direction"],

@@ -170,7 +170,7 @@ async function admitted(artifact) {
       rows,
       "nobody asked about it.",
     ),
-    h("p", {}, link("refused", { subject: artifact, verdict: "any" }, "All of them")),
+    h("p", {}, link("refused", { model: artifact, verdict: "any" }, "All of them")),
   ];
 }
 

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorted lists intersected by skipping: every filter is asked for its first row from a candidate
-// on; whoever is ahead sets the next candidate. The cost follows the rarest filter, not the log.
+// on; whoever is ahead sets the next candidate. The cost follows the rarest filter, not the log. A
+// filter stays where it is in its index: the next row is a step, and only a row far ahead a
+// look-up.
 #include "storage/sqlite/lists.h"
 
 #include <algorithm>
+#include <list>
+#include <map>
 
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr std::size_t kMaxLimit = 1000;
-// Index look-ups of one call; a search that needs more goes on in the next page. Some 20 ms.
-constexpr std::size_t kMaxSeeks = 16384;
+// The cost at which a search stops, to go on in the next page. Some 10 ms.
+constexpr std::size_t kMaxCost = 32768;
+constexpr std::size_t kStepCost = 1;  // of the next row of an index
+constexpr std::size_t kSeekCost = 8;  // of looking up a row
+constexpr std::size_t kMaxSteps = 8;  // to a row, before it is looked up
 
 // The smallest index in [begin, end] from which on every record has at least this time.
 Result<LeafIndex> first_reaching(Connection& connection, LeafIndex begin, LeafIndex end,
@@ -42,67 +49,134 @@ class Axis {
   LeafIndex last_;
 };
 
+// Keeps a query that goes on.
+struct Reader {
+  Reader(Connection& connection, Sql sql) : query(connection.query(sql)) {}
+  Query query;
+};
+
+// The rows of one term in the order in which they are read. Without a term: all rows of the list.
+class Cursor {
+ public:
+  Cursor(Connection& connection, const Axis& axis, Sql sql, const Term* term, LeafIndex end)
+      : connection_(connection), axis_(axis), sql_(sql), term_(term), end_(end) {}
+
+  [[nodiscard]] Sql sql() const { return sql_; }
+  // Another cursor has the same statement, which then is not kept from one row to the next.
+  void share() { shared_ = true; }
+
+  // Returns the place of the first row from a place on, `end` when there is none. A later call has
+  // no earlier place. Adds to `cost` what it took.
+  Result<LeafIndex> reach(LeafIndex from, std::size_t& cost) {
+    for (std::size_t step = 0; reader_ && place_ < from && step < kMaxSteps; ++step) {
+      cost += kStepCost;
+      ASSAY_TRY(advance(place_ + 1));
+    }
+    if (!known_ || place_ < from) {
+      cost += kSeekCost;
+      ASSAY_TRY(look_up(from));
+    }
+    return place_;
+  }
+
+ private:
+  Status look_up(LeafIndex from) {
+    reader_.reset();
+    reader_.emplace(connection_, sql_);
+    if (term_ != nullptr) {
+      std::visit([&](const auto& value) { reader_->query.bind(value); }, term_->value);
+    }
+    reader_->query.bind(axis_.turn(from));
+    known_ = true;
+    return advance(from);
+  }
+  // To the next row, which is not before `least`.
+  Status advance(LeafIndex least) {
+    ASSAY_ASSIGN(const bool found, reader_->query.next());
+    const LeafIndex place = found ? axis_.turn(reader_->query.count(0)) : end_;
+    // Whoever went on from an earlier row would see rows twice.
+    if (place < least) {
+      return fail(ErrorCode::kDataLoss, "an index is not in the order of its rows");
+    }
+    place_ = std::min(place, end_);
+    if (place_ == end_ || shared_) {
+      reader_.reset();
+    }
+    return {};
+  }
+
+  Connection& connection_;
+  const Axis& axis_;
+  Sql sql_;
+  const Term* term_;
+  LeafIndex end_;
+  std::optional<Reader> reader_{};
+  LeafIndex place_ = 0;
+  bool known_ = false;  // place_
+  bool shared_ = false;
+};
+
 // Begin and end are places.
 class Searcher {
  public:
-  Searcher(Connection& connection, const Search& search, Axis axis, LeafIndex begin, LeafIndex end)
-      : connection_(connection), search_(search), axis_(axis), begin_(begin), end_(end) {}
+  Searcher(Connection& connection, const Search& search, const Axis& axis, LeafIndex begin,
+           LeafIndex end)
+      : begin_(begin), end_(end) {
+    const auto add = [&](std::list<Cursor>& cursors, Sql sql, const Term* term) {
+      cursors.emplace_back(connection, axis, sql, term, end);
+    };
+    for (const Filter& filter : search.filters) {
+      auto& cursors = filters_.emplace_back();
+      for (const Term& term : filter) {
+        add(cursors, term.sql, &term);
+      }
+    }
+    if (filters_.empty()) {
+      add(filters_.emplace_back(), axis.down() ? *search.list.at_down : search.list.at, nullptr);
+    }
+    share_statements();
+  }
 
   // True when it is time to stop at `candidate`. Never before the first step, so that a caller who
   // goes on from there gets ahead.
   [[nodiscard]] bool exhausted(LeafIndex candidate) const {
-    return seeks_ >= kMaxSeeks && candidate > begin_;
+    return cost_ >= kMaxCost && candidate > begin_;
   }
 
   // The first row from `from` on that passes all filters; end_ when there is none. When exhausted()
   // there, it is only known that no row before the result matches.
   Result<LeafIndex> next(LeafIndex candidate) {
-    if (search_.filters.empty()) {
-      Query query = connection_.query(axis_.down() ? *search_.list.at_down : search_.list.at);
-      return first_of(query, candidate);
-    }
     std::size_t agreed = 0;
-    for (std::size_t i = 0;
-         agreed < search_.filters.size() && candidate < end_ && !exhausted(candidate);
-         i = (i + 1) % search_.filters.size()) {
-      ASSAY_ASSIGN(const LeafIndex found, seek(search_.filters[i], candidate));
-      agreed = found == candidate ? agreed + 1 : 1;
-      candidate = found;
+    for (std::size_t i = 0; agreed < filters_.size() && candidate < end_ && !exhausted(candidate);
+         i = (i + 1) % filters_.size()) {
+      LeafIndex first = end_;
+      for (Cursor& cursor : filters_[i]) {
+        ASSAY_ASSIGN(const LeafIndex found, cursor.reach(candidate, cost_));
+        first = std::min(first, found);
+      }
+      agreed = first == candidate ? agreed + 1 : 1;
+      candidate = first;
     }
     return std::min(candidate, end_);
   }
 
  private:
-  // The place of the first row that the query gives from a place on.
-  Result<LeafIndex> first_of(Query& query, LeafIndex from) {
-    ++seeks_;
-    ASSAY_ASSIGN(const bool found, query.bind(axis_.turn(from)).next());
-    if (!found) {
-      return end_;
+  void share_statements() {
+    std::map<Sql, Cursor*> users;
+    for (auto& filter : filters_) {
+      for (Cursor& cursor : filter) {
+        if (const auto [other, first] = users.emplace(cursor.sql(), &cursor); !first) {
+          cursor.share();
+          other->second->share();
+        }
+      }
     }
-    // Whoever went on from an earlier row would see rows twice.
-    const LeafIndex place = axis_.turn(query.count(0));
-    return place >= from ? Result<LeafIndex>(std::min(place, end_))
-                         : fail(ErrorCode::kDataLoss, "an index is not in the order of its rows");
   }
 
-  Result<LeafIndex> seek(const Filter& filter, LeafIndex from) {
-    LeafIndex first = end_;
-    for (const Term& term : filter) {
-      Query query = connection_.query(term.sql);
-      std::visit([&](const auto& value) { query.bind(value); }, term.value);
-      ASSAY_ASSIGN(const LeafIndex found, first_of(query, from));
-      first = std::min(first, found);
-    }
-    return first;
-  }
-
-  Connection& connection_;
-  const Search& search_;
-  Axis axis_;
+  std::vector<std::list<Cursor>> filters_{};
   LeafIndex begin_;
   LeafIndex end_;
-  std::size_t seeks_ = 0;
+  std::size_t cost_ = 0;
 };
 
 // Indexes from `begin` to before `end`.

@@ -16,8 +16,8 @@ namespace assay::storage::sqlite {
 
 // The SQL statements that read a list.
 struct List {
-  Sql at;  // reads the first row from ?1 on
-  // Set for a list that is read from its end towards its start: reads the last row up to ?1.
+  Sql at;  // reads the rows from ?1 on
+  // Set for a list that is read from its end towards its start: reads the rows up to ?1.
   std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {Sql::kEventAt};
@@ -28,8 +28,8 @@ inline constexpr List kDecisionsNewestFirst = {Sql::kDecisionAt, Sql::kDecisionA
 
 // The rows that have one value in an indexed column, in log order.
 struct Term {
-  // Reads the first row from ?2 on with value ?1. For a list that is read from its end: the last
-  // such row up to ?2.
+  // Reads the rows from ?2 on with value ?1. For a list that is read from its end: those up to ?2,
+  // the last one first.
   Sql sql;
   std::variant<std::int64_t, std::string, Bytes> value;
 };

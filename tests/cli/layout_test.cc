@@ -58,6 +58,9 @@ TEST(Layout, Fields_WrapTheirValues) {
   table.row({"n", "v"});
   EXPECT_EQ(table.fields(13), "name  one two\n      three\nn     v\n");
   EXPECT_EQ(table.fields(0), "name  one two three\nn     v\n");
+  Table ids({"id", "sha256:" + std::string(64, 'a')});
+  EXPECT_EQ(ids.fields(75), "id  sha256:" + std::string(64, 'a') + "\n");
+  EXPECT_EQ(ids.fields(74), "id  sha256:aaaaaaaa...\n");
 }
 
 }  // namespace

@@ -80,6 +80,18 @@ class Page:
             self.page.keyboard.press("Tab")
         raise AssertionError(f"the keyboard does not reach {text!r}; it is at {self.focused()!r}")
 
+    def not_reached(self):
+        """What the mouse can use and the Tab key does not come to, as text."""
+        most = self.page.evaluate("""() => { const all = document.querySelectorAll(
+                "main :is(a[href], button, input, select, textarea, summary, [tabindex='0'])");
+            window.unreached = new Set([...all].filter((one) => !one.disabled && one.checkVisibility()));
+            document.getElementById("title").focus();
+            return window.unreached.size; }""")
+        for _ in range(most + 5):
+            self.page.keyboard.press("Tab")
+            self.page.evaluate("() => { window.unreached.delete(document.activeElement); }")
+        return self.page.evaluate("() => [...window.unreached].map((one) => one.outerHTML.slice(0, 200))")
+
     def axe(self):
         """Findings of axe-core that are serious or critical, as text."""
         self.page.evaluate(pathlib.Path(AXE).read_text())

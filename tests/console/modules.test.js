@@ -170,7 +170,7 @@ test("addresses: only members of the screen, never a token", () => {
   assert.deepEqual(parse("#constructor?a=b"), { screen: "now", state: {} });
   assert.deepEqual(parse("").screen, "now");
   assert.deepEqual(parse(`#refused?text=${"x".repeat(513)}`).state, {});
-  assert.equal(write("refused", { text: "a&b=<c>", token: "assay_x" }), "#refused?text=a%26b%3D%3Cc%3E");
+  assert.equal(write("refused", { user: "a&b=<c>", token: "assay_x" }), "#refused?user=a%26b%3D%3Cc%3E");
   for (const [screen, members] of Object.entries(SCREENS)) {
     assert.ok(!members.some((name) => /token|secret|key/.test(name)), screen);
     const state = Object.fromEntries(members.map((name) => [name, `${name} <"'&=#?>`]));

@@ -125,6 +125,23 @@ class Names(unittest.TestCase):
         stored = json.loads(self.assay("policy", "list", "-o", "json"))["items"][0]["id"]
         self.assertEqual((off["action"], off["policy"]), ("deactivate", stored))
 
+    def test_a_policy_is_fetched_by_its_name(self):
+        stored = json.loads(self.assay("policy", "list", "--name", "prod", "-o", "json"))["items"][0]["id"]
+        self.assertEqual(self.assay("get", "prod"), self.assay("get", stored))
+        self.assay("get", "prod", "--envelope", "--out", "got.json")
+        self.assertIn(stored, self.assay("review", "got.json", "-o", "json"))
+        self.assay("get", "prdo", code=2)
+        self.assertIn("did you mean 'prod'?", self.err)
+        for version in (1, 2):
+            (self.service.dir / "twin.json").write_text(json.dumps({
+                "name": "twin", "version": version, "mode": "shadow", "match": {"accelerators": "any"},
+                "require": [{"id": "published", "manifest": {"signers": {"at_least": 1}}}]}))
+            self.assay("sign", "twin.json", "--yes", "--key", "keys/author.pem", "--out", "twin.signed.json")
+            self.assay("policy", "push", "twin.signed.json")
+        self.assay("get", "twin", code=2)
+        for part in ("several versions", "version 1 sha256:", "version 2 sha256:"):
+            self.assertIn(part, self.err)
+
     def test_a_decision_is_words(self):
         self.assay("decide", "--model", "acme/none", "--namespace", "prod", "--resource",
                    "nvidia.com/gpu", code=1)

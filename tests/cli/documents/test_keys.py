@@ -227,6 +227,18 @@ class Statements(harness.TestCase):
             "comment": "nightly",
         })  # fmt: skip
 
+    def test_a_mistyped_stage_is_said(self):
+        def said(stage, code=0):
+            return self.assay("attest", "create", "--stage", stage, "--subject", self.SUBJECT, "--name",
+                              "acme/demo", code=code).err  # fmt: skip
+
+        for stage, meant in (("evalute", "evaluate"), ("aprove", "approve"), ("fine-tune", "finetune"),
+                             ("quantise", "quantize"), ("eval", "evaluate")):  # fmt: skip
+            self.assertIn(f"'{stage}' is none of the usual stages; did you mean '{meant}'?", said(stage))
+        self.assertIn("did you mean 'evaluate'?", said("Evaluate", code=TROUBLE))
+        self.assertIn("'red-team' is none of the usual stages: collect, preprocess, train,", said("red-team"))
+        self.assertEqual(said("evaluate"), "")
+
     def test_subject_from_a_manifest(self):
         self.model()
         made = self.assay("manifest", "create", "model", "--name", "acme/demo", "--out", "m.json",

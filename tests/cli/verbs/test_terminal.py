@@ -89,6 +89,63 @@ class Terminal(served.TestCase):
         self.assertIn("sha256:9f86d081...  prod", self.on(80, "policy", "list", *self.to))
         self.assertIn(ID, self.on(80, "policy", "list", *self.to, "-o", "json"))
 
+    def verdict(self):
+        """A refusal with everything that a verdict may have, each text as long and odd as it gets."""
+        many = [f"reviewer-{i}@acme.example {HOSTILE}" for i in range(9)]
+        def one(name, **more):
+            return {"id": name, "outcome": "fail", "code": "statement-missing",
+                    "expected": {"at_least": 2, "names": many}, "actual": {"artifact": ARTIFACT},
+                    "evidence": {"count": 12, "first": [ID, ARTIFACT]}, **more}  # fmt: skip
+        nested = one("outer", parts=[one("inner", parts=[one("innermost " + HOSTILE)])])
+        policies = [{"name": "prod", "version": 3, "id": ID, "mode": "enforce", "model": model,
+                     "outcome": "fail", "conditions": [nested]} for model in (ARTIFACT, "acme/demo")]
+        return {"allowed": False, "reasons": ["manifest-missing", "statement-missing", "signers-too-few",
+                                              "evidence-missing", "lineage-incomplete"],
+                "warnings": [{"policy": "trial", "reasons": many}], "preconditions": [one("model-reference")],
+                "policies": policies}  # fmt: skip
+
+    def verdicts(self):
+        """Each verb that prints one, with its exit status."""
+        self.answer("POST", "/v1/decisions", *[Answer(200, {
+            "selected": True, "decision": {"id": f"{UUID}11", "verdict": self.verdict()}})] * 9)
+        self.answer("GET", f"/v1/decisions/{UUID}11", *[Answer(200, {
+            "id": f"{UUID}11", "point": "create", "verdict": self.verdict(),
+            "models": [{"name": "acme/demo", "artifact": ARTIFACT}], "facts": ID,
+            "evaluated_at": "2027-01-31T12:00:00Z"})] * 9)  # fmt: skip
+        self.answer("POST", f"/v1/decisions/{UUID}11:replay", *[Answer(200, {
+            "reproduced": True, "recorded": ID[7:15], "recomputed": ID[7:15], "verdict": self.verdict()})] * 9)
+        return ((("decide", "--model", "acme/demo", *self.to, "-q"), harness.NO),
+                (("decision", "show", f"{UUID}11", *self.to), 0),
+                (("decision", "replay", f"{UUID}11", *self.to), 0))  # fmt: skip
+
+    def test_verdicts_wrap_at_words(self):
+        for arguments, code in self.verdicts():
+            for columns in (60, 80, 200):
+                with self.subTest(verb=arguments[:2], columns=columns):
+                    text = self.on(columns, *arguments, code=code)
+                    self.assert_fits(text, columns)
+                    self.assertIn("\n      fail inner", text, "a part stands below its whole")
+                    short = columns < 200
+                    self.assertIn("looked at sha256:9f86d081" + ("..." if short else "9f86"), text)
+                    words = " ".join(text.split())
+                    for part in ("deny: manifest-missing, statement-missing, signers-too-few,",
+                                 "reviewer-8@acme.example \\x1b[2J\u540d\u524d", "looked at 12 in all",
+                                 "warning: policy trial, reasons reviewer-0@acme.example",
+                                 "policy prod v3 (enforce): fail about assay-tree-v1-sha256:dc66dc66"):
+                        self.assertIn(part, words)
+            wide = self.on(80, *arguments, "--wide", code=code)
+            piped = self.assay(*arguments, code=code).out
+            self.assertEqual(wide, piped, "--wide prints what a pipe gets")
+            self.assertIn(f"  looked at {ARTIFACT}\n", piped.replace(" " * 9, ""))
+            self.assertEqual(max(map(len, piped.splitlines())) > 200, True, "a pipe gets whole lines")
+
+    def test_verdicts_have_no_colour(self):
+        for arguments, code in self.verdicts():
+            plain = self.on(80, *arguments, code=code, env={"NO_COLOR": "1"})
+            for env in ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, {"TERM": "dumb"}):
+                self.assertEqual(self.on(80, *arguments, code=code, env=env), plain)
+            self.assertNotIn("\x1b", plain)
+
     def test_help_wraps_at_words(self):
         for path in ((), ("decide",), ("sign",), ("impact",), ("evidence", "verify"), ("log", "verify")):
             for columns in (60, 80, 200):
