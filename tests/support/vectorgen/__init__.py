@@ -3,7 +3,7 @@
 import importlib
 import json
 
-FILES = ("tree", "artifact", "safetensors", "gguf", "paths", "jcs", "dsse", "log", "nodes")
+FILES = ("tree", "artifact", "safetensors", "gguf", "paths", "jcs", "dsse", "log", "nodes", "casts")
 
 
 def render(name):
