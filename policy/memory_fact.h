@@ -26,12 +26,14 @@ struct MemoryFact {
   std::uint64_t uncovered = 0;                // bytes of buffers that are not registered
   std::optional<std::uint64_t> device_bytes;  // of the processes, as the driver says; or unknown
   std::uint64_t redrawn = 0;                  // pieces exported anew and compared
-  // For people: no condition looks at these. Devices that hashed; empty: the report did not say.
+  // For people: no condition looks at these, up to uncovered_count. Devices that hashed; empty: the
+  // report did not say.
   std::vector<MemoryReader> read_by{};
   std::string check{};                             // by which the bytes were read; empty: not said
   std::vector<std::string> staged_causes{};        // why bytes were staged: the first ones
   std::optional<double> detection{};               // of one replaced piece by `redrawn`, 0 to 1
   std::optional<std::uint64_t> uncovered_count{};  // buffers of `uncovered`
+  std::optional<MemoryLayout> layout{};            // absent: the tensors are those of the manifest
   bool operator==(const MemoryFact&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFact& memory);

@@ -181,6 +181,33 @@ Status check_parts(const InstanceRegistration& registration) {
              : wrong("no tensor has a part in this piece", at("pieces", next));
 }
 
+// Takes the layout out of a frame of any shape, since layout_from_json() checks its shape.
+std::optional<Json> take_layout(Json& frame) {
+  const auto found = frame.is_object() ? frame.find("layout") : frame.end();
+  if (!frame.is_object() || found == frame.end()) {
+    return std::nullopt;
+  }
+  std::optional<Json> taken(std::move(*found));
+  frame.erase(found);
+  return taken;
+}
+
+Status read_layout(Json json, InstanceRegistration& registration) {
+  auto layout = layout_from_json(std::move(json));
+  if (!layout) {
+    return members::under("/layout", std::move(layout).error());
+  }
+  if (layout->artifact != registration.artifact) {
+    return fail(ErrorCode::kArtifactMismatch, "the layout is about another artifact",
+                "/layout/artifact");
+  }
+  if (layout->ranks.size() != registration.world) {
+    return wrong("the layout has as many ranks as the instance has processes", "/layout/ranks");
+  }
+  registration.layout = *std::move(layout);
+  return {};
+}
+
 }  // namespace
 
 std::string_view name(PieceKind kind) { return kPieceKinds.of(kind); }
@@ -217,11 +244,15 @@ Json to_json(const InstanceRegistration& registration) {
   if (registration.hints != 0) {
     json["hints"] = registration.hints;
   }
+  if (registration.layout) {
+    json["layout"] = to_json(*registration.layout);
+  }
   return json;
 }
 
 Result<InstanceRegistration> parse_instance_registration(Json frame) {
   const std::vector<Json> all_parts = take_parts(frame);
+  std::optional<Json> layout = take_layout(frame);
   ASSAY_TRY(validate("instance-message", frame));
   if (members::text(frame, "type") != "register") {
     return wrong("this frame is no registration", "/type");
@@ -260,6 +291,9 @@ Result<InstanceRegistration> parse_instance_registration(Json frame) {
   }
   ASSAY_TRY(check_names(registration.tensors));
   ASSAY_TRY(check_parts(registration));
+  if (layout) {
+    ASSAY_TRY(read_layout(*std::move(layout), registration));
+  }
   return registration;
 }
 

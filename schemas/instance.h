@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/heartbeat.h"
+#include "schemas/layout.h"
 
 namespace assay {
 
@@ -88,13 +90,17 @@ struct InstanceRegistration {
   std::uint64_t uncovered_bytes = 0;
   std::uint64_t window = 0;  // bytes: 0 or kStagingWindow
   std::uint64_t hints = 0;   // bytes: 0 (no page of hints) or kHintsPage
+  // How the tensors follow from the entries of the artifact; absent: they are the entries. A
+  // layout has `world` ranks.
+  std::optional<Layout> layout{};
   bool operator==(const InstanceRegistration&) const = default;
 };
 // Parses a frame `register`. Checks that every part lies inside its piece, that no two parts share
 // bytes, that every piece has a part, that no name occurs twice, and that the parts of a tensor
 // together have as many bytes as dtype and shape say. Errors: unknown-member; schema-violation;
 // limit-exceeded for more than kMaxInstanceParts parts, more than 4096 pieces of kind host, or 2^53
-// bytes or more; invalid-digest for a malformed artifact id.
+// bytes or more; invalid-digest for a malformed artifact id; those of layout_from_json();
+// artifact-mismatch for a layout of another artifact.
 [[nodiscard]] Result<InstanceRegistration> parse_instance_registration(Json frame);
 // Returns the frame `register` of a registration.
 [[nodiscard]] Json to_json(const InstanceRegistration& registration);

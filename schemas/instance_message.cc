@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-// A registration nests four deep: frame, tensors, tensor, parts, part.
-constexpr std::size_t kMaxDepth = 8;
+// The deepest member of a frame is the layout of a registration.
+constexpr std::size_t kMaxDepth = 1 + kMaxLayoutJsonDepth;
 // By the measure of the parser (JsonLimits). A registration that fills its frame with parts takes
 // four fifths.
 constexpr std::size_t kMaxMemory = std::size_t{240} << 20;

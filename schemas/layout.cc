@@ -40,8 +40,6 @@ constexpr std::array<OpRow, 10> kOps = {{
     {LayoutOp::kPermute, "permute", false, true, {}, {}, "rows"},
 }};
 constexpr std::size_t kMaxText = 4096;  // bytes of a name or path
-// Five levels above an expression, and a list and an object for each.
-constexpr std::size_t kMaxJsonDepth = 6 + 2 * kMaxLayoutDepth;
 constexpr std::size_t kMaxMemory = std::size_t{240} << 20;
 
 std::unexpected<Error> wrong(std::string detail, std::string where) {
@@ -349,7 +347,7 @@ Result<Layout> layout_from_json(Json json) {
 }
 
 Result<Layout> parse_layout(ByteView bytes) {
-  ASSAY_ASSIGN(Json json, parse_json(bytes, {kMaxLayoutBytes, kMaxJsonDepth, kMaxMemory}));
+  ASSAY_ASSIGN(Json json, parse_json(bytes, {kMaxLayoutBytes, kMaxLayoutJsonDepth, kMaxMemory}));
   return layout_from_json(std::move(json));
 }
 

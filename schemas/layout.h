@@ -20,6 +20,8 @@ namespace assay {
 inline constexpr std::size_t kMaxLayoutBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxLayoutExpressions = std::size_t{1} << 19;
 inline constexpr std::size_t kMaxLayoutDepth = 16;
+// Nesting of its JSON: six levels above an expression, and a list and an object for each.
+inline constexpr std::size_t kMaxLayoutJsonDepth = 6 + 2 * kMaxLayoutDepth;
 inline constexpr std::size_t kMaxLayoutNumbers = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxLayoutDimensions = 8;
 inline constexpr std::size_t kMaxLayoutTensors = 131072;

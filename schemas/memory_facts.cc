@@ -6,9 +6,14 @@
 #include <set>
 
 #include "schemas/core/json_object.h"
+#include "schemas/core/names.h"
 
 namespace assay {
 namespace {
+
+constexpr Names<LayoutKind, 3> kLayoutKinds = {{{{LayoutKind::kExact, "exact"},
+                                                 {LayoutKind::kRecipe, "recipe"},
+                                                 {LayoutKind::kPublished, "published"}}}};
 
 std::unexpected<Error> violation(std::string detail, std::string where) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
@@ -40,6 +45,31 @@ static auto members_of(json::As<ExtraTensor>) {
                     json::always("size", &ExtraTensor::size));
 }
 
+std::string_view name(LayoutKind kind) { return kLayoutKinds.of(kind); }
+Result<LayoutKind> layout_kind_from(std::string_view name) {
+  return kLayoutKinds.parse(name, "there is no such kind of layout: use exact, recipe or published",
+                            ErrorCode::kSchemaViolation);
+}
+
+static auto members_of(json::As<MemoryLayout>) {
+  using T = MemoryLayout;
+  return std::tuple(json::always("kind", &T::kind, json::named(layout_kind_from)),
+                    json::always("digest", &T::digest, json::checked([](const std::string& text) {
+                                   const auto id = LayoutId::parse(text);
+                                   return id ? Status() : Status(std::unexpected(id.error()));
+                                 })),
+                    json::always("by_table", &T::by_table));
+}
+static Status together(const MemoryLayout& layout) {
+  return layout.kind != LayoutKind::kExact
+             ? Status()
+             : violation("tensors that are the entries have no layout", "/kind");
+}
+Json to_json(const MemoryLayout& layout) { return json::write(layout); }
+Result<MemoryLayout> read_json(json::As<MemoryLayout> /*type*/, const Json& json) {
+  return json::read<MemoryLayout>(json);
+}
+
 static auto members_of(json::As<MemoryReader>) {
   using T = MemoryReader;
   return std::tuple(json::always("ranks", &T::ranks, json::ascending()), json::always("id", &T::id),
@@ -68,7 +98,8 @@ static auto members_of(json::As<MemoryFacts>) {
       json::or_default("extra_tensors", &T::extra_tensors,
                        json::ascending(std::less<>(), &ExtraTensor::name)),
       json::always("extra_tensor_count", &T::extra_tensor_count),
-      json::if_set("read_by", &T::read_by), json::if_set("uncovered_count", &T::uncovered_count));
+      json::if_set("read_by", &T::read_by), json::if_set("uncovered_count", &T::uncovered_count),
+      json::if_set("layout", &T::layout));
 }
 static Status together(const MemoryFacts& memory) {
   if (memory.on_devices > (memory.devices.empty() ? 0 : memory.in_place)) {

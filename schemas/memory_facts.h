@@ -14,6 +14,7 @@
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
+#include "schemas/layout.h"
 
 namespace assay {
 
@@ -44,6 +45,25 @@ struct MemoryReader {
 [[nodiscard]] Json to_json(const MemoryReader& reader);
 [[nodiscard]] Result<MemoryReader> read_json(json::As<MemoryReader> type, const Json& json);
 
+// How the tensors in memory follow from the tensor entries of the manifest.
+enum class LayoutKind : std::uint8_t {
+  kExact,      // they are the entries
+  kRecipe,     // as a layout (schemas/layout.md) says, from which the node computed their roots
+  kPublished,  // as a signed manifest of tensors says
+};
+[[nodiscard]] std::string_view name(LayoutKind kind);  // "exact", "recipe", "published"
+[[nodiscard]] Result<LayoutKind> layout_kind_from(std::string_view name);
+
+// The layout with which memory was compared.
+struct MemoryLayout {
+  LayoutKind kind = LayoutKind::kRecipe;  // never kExact
+  std::string digest;                     // text of a LayoutId
+  bool by_table = false;                  // is_by_table() of schemas/layout_check.h
+  bool operator==(const MemoryLayout&) const = default;
+};
+[[nodiscard]] Json to_json(const MemoryLayout& layout);
+[[nodiscard]] Result<MemoryLayout> read_json(json::As<MemoryLayout> type, const Json& json);
+
 struct MemoryFacts {
   std::uint64_t world = 1;              // processes that hold the instance together
   std::vector<std::string> containers;  // ids, ascending; empty: outside containers
@@ -65,6 +85,7 @@ struct MemoryFacts {
   // be read. Empty in reports of node agents that did not say it.
   std::vector<MemoryReader> read_by{};
   std::optional<std::uint64_t> uncovered_count{};  // buffers of `uncovered`; absent as read_by
+  std::optional<MemoryLayout> layout{};            // absent: the tensors are the entries
   bool operator==(const MemoryFacts&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFacts& memory);

@@ -158,7 +158,9 @@ static auto members_of(json::As<MemoryDemands>) {
                     json::or_default("in_place", &T::in_place),
                     json::if_set("max_uncovered_bytes", &T::max_uncovered_bytes),
                     json::if_set("min_device_percent", &T::min_device_percent),
-                    json::if_set("min_redrawn", &T::min_redrawn));
+                    json::if_set("min_redrawn", &T::min_redrawn),
+                    json::unless_default("layouts", &T::layouts, json::each_named(layout_kind_from)),
+                    json::if_set("layout_digests", &T::layout_digests));
 }
 static auto members_of(json::As<ReportCondition>) {
   using T = ReportCondition;

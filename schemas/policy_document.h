@@ -20,6 +20,7 @@
 #include "schemas/device_demands.h"
 #include "schemas/evidence_demands.h"
 #include "schemas/lineage_condition.h"
+#include "schemas/memory_facts.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
 #include "schemas/predicate_comparison.h"
@@ -136,6 +137,10 @@ struct MemoryDemands {
   // been hashed there in place.
   std::optional<std::uint64_t> min_device_percent;
   std::optional<std::uint64_t> min_redrawn;  // at least this many were exported again
+  // Kinds of layouts that count; a layout must also be by the closed table, or have one of these
+  // digests ("sha256:...").
+  std::vector<LayoutKind> layouts = {LayoutKind::kExact};
+  std::vector<std::string> layout_digests{};
   bool operator==(const MemoryDemands&) const = default;
 };
 // A condition that requires that the workload's node has verified the artifact where the workload

@@ -10,6 +10,7 @@
 
 #include "worker/enrol.h"
 #include "worker/instances/model.h"
+#include "worker/laid_out.h"
 #include "worker/model.h"
 #include "worker/parts.h"
 #include "worker/renewal_and_backoff.h"
@@ -68,6 +69,13 @@ class LeasedJob {
                                                const std::stop_token& stop);
   // For scope device-memory; defined in job_memory.cc.
   [[nodiscard]] Status read_memory(const Manifest& manifest, VerificationReport& report);
+  // Computes what an instance with a layout must hold. Absent: it registered none. Errors:
+  // layout-needs-files when no location of the manifest has a directory here; those of layout_of()
+  // and LaidOut::make().
+  [[nodiscard]] Result<std::optional<LaidOut>> lay_out(const Manifest& manifest,
+                                                       const std::stop_token& stop) const;
+  [[nodiscard]] Result<NodeModel> files_of(const Manifest& manifest,
+                                           const std::stop_token& stop) const;
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(const ReportAnswer& wanted,
                                                                      const std::stop_token& stop);
   // Tells the owners of the memory the result of the report. A verified instance is watched from
@@ -90,6 +98,7 @@ class LeasedJob {
   std::shared_ptr<InstanceModel> instance_;     // for scope device-memory
   std::vector<Entry> found_;                    // entries of the instance
   std::vector<Finding> findings_;               // findings about the instance
+  bool laid_out_ = true;                        // false: it has a layout that could not be used
   bool refused_ = false;                        // true: the last error is an answer of the service
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemas/core/error_json.h"
+#include "schemas/core/hub_name.h"
 #include "schemas/core/sha.h"
 #include "worker/job.h"
 
@@ -11,12 +12,30 @@ namespace assay::worker {
 
 namespace {
 
+// The files of the model on this node, as a layout reads them.
+class FileBytes final : public EntryBytes {
+ public:
+  explicit FileBytes(const NodeModel& files) : files_(files) {}
+  [[nodiscard]] Result<Bytes> read(std::uint64_t entry, std::uint64_t index) override {
+    return files_.read({entry, index}, kEntryWindow);
+  }
+
+ private:
+  const NodeModel& files_;
+};
+
+// Whether an error is about this machine, and not about the layout or the files.
+bool is_about_machine(ErrorCode code) {
+  return code == ErrorCode::kCancelled || code == ErrorCode::kInternal ||
+         code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed;
+}
+
 // What the owners of memory are told when the service does not call it verified.
-std::vector<Finding> findings_of(const InstanceModel& instance, const Manifest& manifest,
-                                 const VerificationReport& report) {
+std::vector<Finding> findings_of(const InstanceModel& instance,
+                                 const InstanceModel::Hashed& hashed) {
   std::vector<Finding> findings = instance.findings();
-  auto expected = manifest.artifact.entries.begin();
-  for (const Entry& entry : report.entries) {
+  auto expected = instance.artifact().entries.begin();
+  for (const Entry& entry : hashed.entries) {
     while (order_of(*expected) != order_of(entry)) {
       ++expected;
     }
@@ -25,7 +44,7 @@ std::vector<Finding> findings_of(const InstanceModel& instance, const Manifest& 
                           "its bytes are not those of the manifest"});
     }
   }
-  for (const NotCovered& item : report.not_covered) {
+  for (const NotCovered& item : hashed.not_covered) {
     if (findings.size() >= kMaxFindings) {
       break;
     }
@@ -59,8 +78,32 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
   if (parts_.checks == nullptr) {
     return fail(ErrorCode::kInternal, "Nothing reads memory for this node agent");
   }
-  instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
-                                              *parts_.checks, &Steady::now, parts_.driver);
+  Result<std::optional<LaidOut>> laid = fail(ErrorCode::kInternal, "Hashing ended early");
+  ASSAY_TRY(aside([&](const std::stop_token& stop) {
+    try {
+      laid = lay_out(manifest, stop);
+    } catch (const std::exception& error) {
+      laid = fail(ErrorCode::kInternal, error.what());
+    }
+  }));
+  if (!laid && is_about_machine(laid.error().code)) {
+    return std::unexpected(laid.error());
+  }
+  const bool by_rank = laid && *laid;
+  instance_ = std::make_shared<InstanceModel>(
+      std::move(owners_), lease_.artifact, by_rank ? (*laid)->expected() : manifest,
+      *parts_.checks, &Steady::now, parts_.driver, by_rank);
+  if (!laid) {
+    InstanceModel::Hashed nothing = instance_->nothing_covered(laid.error());
+    parts_.events.tell("layout-refused", {{"job", lease_.job}, {"error", error_json(laid.error())}});
+    report.not_covered = std::move(nothing.not_covered);
+    report.memory = std::move(nothing.memory);
+    laid_out_ = false;
+    findings_ = {{Finding::Kind::kError, {},
+                  std::string(info(laid.error().code).code) + ": " + laid.error().detail + " " +
+                      laid.error().where}};
+    return {};
+  }
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   const WatchPlan plan = parts_.watch != nullptr ? parts_.watch->plan() : WatchPlan{.slices = 1};
   ASSAY_TRY(aside([&](const std::stop_token& stop) {
@@ -71,13 +114,42 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
     }
   }));
   ASSAY_TRY(hashed);
-  report.entries = hashed->entries;
-  found_ = std::move(hashed->entries);
+  found_ = hashed->entries;
+  findings_ = findings_of(*instance_, *hashed);
+  if (by_rank) {
+    (*laid)->translate(manifest.artifact, *hashed);
+    hashed->memory.layout = (*laid)->facts();
+  }
+  report.entries = std::move(hashed->entries);
   report.not_covered = std::move(hashed->not_covered);
   report.memory = std::move(hashed->memory);
   report.bytes = hashed->bytes;
-  findings_ = findings_of(*instance_, manifest, report);
   return {};
+}
+
+Result<NodeModel> LeasedJob::files_of(const Manifest& manifest, const std::stop_token& stop) const {
+  for (const std::string& location : manifest.locations) {
+    const auto place = parts_.map.find(location, std::nullopt);
+    const auto path = place ? resolve_place(*place) : std::unexpected(place.error());
+    if (path) {
+      return NodeModel::find(*path, manifest, {}, stop, is_hub_repository(location));
+    }
+  }
+  return fail(ErrorCode::kLayoutNeedsFiles,
+              "No location of the manifest has a directory on this node");
+}
+
+Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
+                                                  const std::stop_token& stop) const {
+  ASSAY_ASSIGN(const Layout* const layout, layout_of(owners_));
+  if (layout == nullptr) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const NodeModel files, files_of(manifest, stop));
+  FileBytes bytes(files);
+  ASSAY_ASSIGN(LaidOut laid,
+               LaidOut::make(*layout, lease_.artifact, manifest, bytes, parts_.engine, stop));
+  return laid;
 }
 
 Result<std::vector<OutlineSubmission::Item>> LeasedJob::outline(const ReportAnswer& wanted,
@@ -101,7 +173,7 @@ void LeasedJob::conclude(const ReportAnswer& answer, const ReportSubmission& sub
   }
   const bool verified = answer.state == ReportAnswer::State::kVerified && findings_.empty();
   const bool violated =
-      answer.state == ReportAnswer::State::kMismatch || !instance_->findings().empty();
+      laid_out_ && (answer.state == ReportAnswer::State::kMismatch || !instance_->findings().empty());
   const InstanceState state = verified   ? InstanceState::kVerified
                               : violated ? InstanceState::kViolated
                                          : InstanceState::kUnknown;

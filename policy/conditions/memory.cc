@@ -45,6 +45,17 @@ void check_share(std::uint64_t percent, const MemoryFact& memory, Checks& checks
   checks.demand(memory.on_devices * 100 >= held * percent, Reason::kDeviceShareLow);
 }
 
+// The tensors follow from those of the manifest in a way that counts.
+void check_layout(const MemoryDemands& demands, const MemoryFact& memory, Checks& checks) {
+  const LayoutKind kind = memory.layout ? memory.layout->kind : LayoutKind::kExact;
+  checks.demand(std::ranges::find(demands.layouts, kind) != demands.layouts.end(),
+                Reason::kLayoutKindRefused);
+  const auto& pinned = demands.layout_digests;
+  checks.demand(!memory.layout || memory.layout->by_table ||
+                    std::ranges::find(pinned, memory.layout->digest) != pinned.end(),
+                Reason::kLayoutNotPinned);
+}
+
 }  // namespace
 
 void add_expected(const MemoryDemands& demands, Json& expected) {
@@ -60,6 +71,15 @@ void add_expected(const MemoryDemands& demands, Json& expected) {
   }
   if (demands.min_redrawn) {
     expected["min_redrawn"] = *demands.min_redrawn;
+  }
+  if (demands.layouts != MemoryDemands().layouts) {
+    Json& layouts = expected["layouts"] = Json::array();
+    for (const LayoutKind kind : demands.layouts) {
+      layouts.push_back(name(kind));
+    }
+  }
+  if (!demands.layout_digests.empty()) {
+    expected["layout_digests"] = demands.layout_digests;
   }
 }
 
@@ -91,6 +111,7 @@ void check_memory(const MemoryDemands& demands, const ReportFact& report, const 
     checks.undecided();
     return;
   }
+  check_layout(demands, *report.memory, checks);
   checks.demand(!demands.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
   checks.demand(
       !demands.max_uncovered_bytes || report.memory->uncovered <= *demands.max_uncovered_bytes,

@@ -9,6 +9,14 @@
 
 namespace assay::policy::test {
 
+namespace {
+
+std::vector<std::string> layout_digests() {
+  return {"sha256:" + std::string(64, '1'), "sha256:" + std::string(64, '2')};
+}
+
+}  // namespace
+
 using Names = std::vector<std::string>;
 
 // Not std::uniform_int_distribution: its results differ between standard libraries.
@@ -156,7 +164,11 @@ ReportFact RandomCase::report(std::uint64_t number) {
 
 // One thing that a demand may be about.
 void RandomCase::spoil(MemoryFact& memory) {
-  switch (below(5)) {
+  switch (below(6)) {
+    case 4:
+      memory.layout = MemoryLayout{one_in(3) ? LayoutKind::kPublished : LayoutKind::kRecipe,
+                                   pick(layout_digests()), one_in(2)};
+      break;
     case 0:
       memory.staged = 1;
       break;
@@ -462,6 +474,12 @@ ReportCondition RandomCase::report_condition() {
     }
     if (one_in(3)) {
       report.memory.min_redrawn = 16;
+    }
+    if (one_in(3)) {
+      report.memory.layouts.push_back(LayoutKind::kRecipe);
+    }
+    if (one_in(4)) {
+      report.memory.layout_digests = {layout_digests().front()};
     }
     std::swap(engine_, memory_engine_);
   }

@@ -117,6 +117,20 @@ TEST(MemoryReport, RoundTrips) {
   EXPECT_EQ(parse_verification_report(bytes_of(to_json(report))), report);
 }
 
+Json layout_member(const char* kind) {
+  return {{"kind", kind}, {"digest", "sha256:" + std::string(64, 'a')}, {"by_table", false}};
+}
+
+TEST(MemoryReport, Layout_ReadsBackTheSame) {
+  for (const char* kind : {"recipe", "published"}) {
+    const Json json = changed(to_json(sample_memory_report()), "/memory/layout", layout_member(kind));
+    const auto report = parse_verification_report(bytes_of(json));
+    ASSERT_TRUE(report) << to_string(report.error());
+    EXPECT_EQ(name(report->memory->layout->kind), kind);
+    EXPECT_EQ(to_json(*report), json);
+  }
+}
+
 TEST(MemoryReport, ChangesAreRefused) {
   const Json good = to_json(sample_memory_report());
   const std::tuple<const char*, Json, const char*> changes[] = {
@@ -150,6 +164,12 @@ TEST(MemoryReport, ChangesAreRefused) {
       {"/memory/extra_tensors/0/name", "z", "schema-violation"},
       {"/memory/extra_tensors/1/name", "", "schema-violation"},
       {"/memory/extra_tensor_count", 1, "schema-violation"},
+      {"/memory/layout", nullptr, "schema-violation"},
+      {"/memory/layout", layout_member("exact"), "schema-violation"},
+      {"/memory/layout", changed(layout_member("recipe"), "/digest", "sha256:aa"),
+       "schema-violation"},
+      {"/memory/layout", changed(layout_member("recipe"), "/by_table", 1), "schema-violation"},
+      {"/memory/layout", changed(layout_member("recipe"), "/more", 1), "unknown-member"},
       {"/memory/more", 1, "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
     EXPECT_EQ(code_of(parse_verification_report(bytes_of(changed(good, place, value)))), code)

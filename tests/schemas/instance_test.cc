@@ -52,6 +52,37 @@ TEST(InstanceRegistration, ReadsBackTheSame) {
   EXPECT_EQ(*read, sample());
 }
 
+Layout sample_layout() {
+  LayoutTensor norm{"norm", "BF16", {16}, {.op = LayoutOp::kEntry, .entry = {"norm"}}};
+  return {sample().artifact, {{{norm}}, {}}};
+}
+
+TEST(InstanceRegistration, WithLayout_ReadsBackTheSame) {
+  InstanceRegistration registration = sample();
+  registration.layout = sample_layout();
+  const auto read = parse_owner_message(bytes_of(to_json(registration)));
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(std::get<InstanceRegistration>(*read), registration);
+}
+
+TEST(InstanceRegistration, LayoutOfAnotherModelOrWorld_IsRefused) {
+  InstanceRegistration registration = sample();
+  registration.layout = sample_layout();
+  registration.layout->artifact = ArtifactId(test::digest_of("other"));
+  EXPECT_EQ(code_of(parsed(registration)), "artifact-mismatch");
+  EXPECT_EQ(where_of(parsed(registration)), "/layout/artifact");
+  registration.layout = sample_layout();
+  registration.layout->ranks.pop_back();
+  EXPECT_EQ(code_of(parsed(registration)), "schema-violation");
+  EXPECT_EQ(where_of(parsed(registration)), "/layout/ranks");
+  Json json = to_json(sample());
+  json["layout"] = 1;
+  EXPECT_EQ(code_of(parse_instance_registration(json)), "schema-violation");
+  json["layout"] = to_json(sample_layout());
+  json["layout"]["ranks"][0]["tensors"][0]["from"] = {{"entry", 1}};
+  EXPECT_EQ(where_of(parse_instance_registration(json)), "/layout/ranks/0/tensors/0/from/entry");
+}
+
 TEST(InstanceRegistration, PartsOutsideOfTheirPiece_AreRefused) {
   refused([](auto& r) { r.tensors[0].parts[0] = {0, 5, 96}; }, "schema-violation",
           "/tensors/0/parts");

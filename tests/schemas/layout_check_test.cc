@@ -334,7 +334,7 @@ TEST(LayoutCheck, EveryByteOnce_HasNoFault) {
 struct Fault {
   const char* about;
   std::function<void(Layout&)> change;
-  const char* code;
+  ErrorCode code;
   const char* where;
 };
 
@@ -342,48 +342,48 @@ TEST(LayoutCheck, OtherLayouts_AreFaultyWithTheirPlace) {
   const LayoutTensor wide{"wide", "F32", {4, 6}, entry("wide")};
   const std::vector<Fault> cases = {
       {"another artifact", [](Layout& l) { l.artifact = ArtifactId(digest_of("other")); },
-       "artifact-mismatch", "/artifact"},
+       ErrorCode::kArtifactMismatch, "/artifact"},
       {"a tensor is left out", [](Layout& l) { l.ranks[0].tensors.pop_back(); },
-       "layout-bytes-unused", "m.safetensors#norm"},
+       ErrorCode::kLayoutBytesUnused, "m.safetensors#norm"},
       {"rows are left out",
        [](Layout& l) {
          l.ranks[0].tensors[0] = {
              "both", "F32", {7, 6}, concat({slice(entry("wide"), 0, 1, 3), entry("wise")}, 0)};
        },
-       "layout-bytes-unused", "m.safetensors#wide"},
+       ErrorCode::kLayoutBytesUnused, "m.safetensors#wide"},
       {"a tensor stands there twice", [&](Layout& l) { l.ranks[0].tensors.push_back(wide); },
-       "layout-bytes-repeated", "m.safetensors#wide"},
+       ErrorCode::kLayoutBytesRepeated, "m.safetensors#wide"},
       {"one instead of another",
        [](Layout& l) { l.ranks[0].tensors[0].from = concat({entry("wide"), entry("wide")}, 0); },
-       "layout-bytes-repeated", "m.safetensors#wide"},
+       ErrorCode::kLayoutBytesRepeated, "m.safetensors#wide"},
       {"two ranks hold the same", [](Layout& l) { l.ranks.push_back({{norm()}}); },
-       "layout-bytes-repeated", "m.safetensors#norm"},
+       ErrorCode::kLayoutBytesRepeated, "m.safetensors#norm"},
       {"replicated, and parts that share some bytes only",
        [](Layout& l) {
          l.ranks.push_back({{{"wide", "F32", {2, 6}, slice(entry("wide"), 0, 0, 2)}}});
          l.replicated = {{"wide"}};
        },
-       "layout-bytes-repeated", "m.safetensors#wide"},
+       ErrorCode::kLayoutBytesRepeated, "m.safetensors#wide"},
       {"replicated, and used once", [](Layout& l) { l.replicated = {{"norm"}}; },
-       "layout-claim-wrong", "m.safetensors#norm"},
-      {"dropped, and used", [](Layout& l) { l.dropped = {{"norm"}}; }, "layout-claim-wrong",
+       ErrorCode::kLayoutClaimWrong, "m.safetensors#norm"},
+      {"dropped, and used", [](Layout& l) { l.dropped = {{"norm"}}; }, ErrorCode::kLayoutClaimWrong,
        "m.safetensors#norm"},
       {"dropped and replicated",
        [](Layout& l) {
          l.ranks.push_back({{norm()}});
          l.dropped = l.replicated = {{"norm"}};
        },
-       "layout-claim-wrong", "m.safetensors#norm"},
+       ErrorCode::kLayoutClaimWrong, "m.safetensors#norm"},
       {"named twice",
        [](Layout& l) {
          l.ranks[0].tensors.pop_back();
          l.dropped = {{"norm"}, {"norm", "m.safetensors"}};
        },
-       "layout-claim-wrong", "/dropped/1"},
-      {"an unknown name", [](Layout& l) { l.dropped = {{"narm"}}; }, "layout-entry-unknown",
+       ErrorCode::kLayoutClaimWrong, "/dropped/1"},
+      {"an unknown name", [](Layout& l) { l.dropped = {{"narm"}}; }, ErrorCode::kLayoutEntryUnknown,
        "/dropped/0"},
       {"an expression that does not fit",
-       [](Layout& l) { l.ranks[0].tensors[1].from = entry("wide"); }, "layout-shape",
+       [](Layout& l) { l.ranks[0].tensors[1].from = entry("wide"); }, ErrorCode::kLayoutShape,
        "/ranks/0/tensors/1/shape"},
   };
   for (const Fault& one : cases) {
@@ -391,7 +391,7 @@ TEST(LayoutCheck, OtherLayouts_AreFaultyWithTheirPlace) {
     one.change(layout);
     const std::vector<Error> found = faults(layout, small());
     ASSERT_FALSE(found.empty()) << one.about;
-    EXPECT_EQ(info(found[0].code).code, one.code) << one.about;
+    EXPECT_EQ(found[0].code, one.code) << one.about;
     EXPECT_EQ(found[0].where, one.where) << one.about;
   }
 }
@@ -417,8 +417,8 @@ TEST(LayoutCheck, SeveralFilesWithOneName_NeedTheFile) {
   auto other = std::get<TensorEntry>(artifact.entries[0]);
   other.file = "n.safetensors";
   artifact.entries.push_back(other);
-  EXPECT_EQ(info(faults(toy_layout(artifact, {norm(), both()}), artifact).at(0).code).code,
-            "layout-entry-unknown");
+  EXPECT_EQ(faults(toy_layout(artifact, {norm(), both()}), artifact).at(0).code,
+            ErrorCode::kLayoutEntryUnknown);
   const LayoutTensor named{"norm", "F32", {6}, entry("norm", "n.safetensors")};
   Layout layout = toy_layout(artifact, {named, both()});
   layout.dropped = {{"norm", "m.safetensors"}};
@@ -452,7 +452,7 @@ TEST(LayoutCheck, Pieces_EndAtTheirLimit) {
   tensors.push_back({"u", "F32", {1}, entry("u")});
   const auto found = faults(toy_layout(toy_artifact(toys), tensors), toy_artifact(toys));
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(info(found[0].code).code, "limit-exceeded");
+  EXPECT_EQ(found[0].code, ErrorCode::kLimitExceeded);
 }
 
 }  // namespace

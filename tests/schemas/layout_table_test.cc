@@ -243,7 +243,7 @@ TEST(LayoutTable, EveryByteRightAndAnotherMeaning_IsRefused) {
     attack.change(layout);
     SCOPED_TRACE(attack.about);
     expect_faultless(layout, mixtral());
-    EXPECT_EQ(code_of(is_by_table(layout, mixtral())), "layout-not-by-table");
+    EXPECT_EQ(is_by_table(layout, mixtral()).error().code, ErrorCode::kLayoutNotByTable);
     EXPECT_FALSE(where_of(is_by_table(layout, mixtral())).empty());
   }
 }
@@ -257,7 +257,7 @@ TEST(LayoutTable, ExpertLeftForAnotherName_IsRefused) {
   layout.ranks[0].tensors.push_back({last, "BF16", {4, 3}, cast(entry(last), "BF16")});
   std::ranges::sort(layout.ranks[0].tensors, {}, &LayoutTensor::name);
   expect_faultless(layout, mixtral());
-  EXPECT_EQ(code_of(is_by_table(layout, mixtral())), "layout-not-by-table");
+  EXPECT_EQ(is_by_table(layout, mixtral()).error().code, ErrorCode::kLayoutNotByTable);
 }
 
 // With a tensor of each name, a program that adds "model." could exchange them.

@@ -358,7 +358,9 @@ TEST(Policy, NodeAndReport_OptOutsAreKept) {
   json["require"][1]["report"] = {{"scope", "device-memory"},  {"worker_measured", false},
                                   {"device_attested", true},   {"watched", false},
                                   {"in_place", true},          {"max_uncovered_bytes", 0},
-                                  {"min_device_percent", 100}, {"min_redrawn", 16}};
+                                  {"min_device_percent", 100}, {"min_redrawn", 16},
+                                  {"layouts", {"recipe", "exact"}},
+                                  {"layout_digests", {"sha256:" + std::string(64, 'a')}}};
   const auto policy = parse_policy(bytes_of(json));
   ASSERT_TRUE(policy) << to_string(policy.error());
   EXPECT_EQ(to_json(*policy), json);
@@ -390,6 +392,13 @@ TEST(Policy, NodeAndReport_Changes_AreRefused) {
       {"/require/1/report/min_device_percent", 101, "schema-violation"},
       {"/require/1/report/min_redrawn", 16, "policy-invalid"},
       {"/require/1/report/min_redrawn", 0, "schema-violation"},
+      {"/require/1/report/layouts", {"exact"}, "policy-invalid"},
+      {"/require/1/report/layouts", Json::array(), "schema-violation"},
+      {"/require/1/report/layouts", {"exact", "exact"}, "schema-violation"},
+      {"/require/1/report/layouts", {"any"}, "schema-violation"},
+      {"/require/1/report/layout_digests", {"sha256:" + std::string(64, 'a')}, "policy-invalid"},
+      {"/require/1/report/layout_digests", Json::array(), "schema-violation"},
+      {"/require/1/report/layout_digests", {"sha256:aa"}, "schema-violation"},
       {"/node_affinity", Json::object(), "schema-violation"},
       {"/node_affinity/zone", "a", "schema-violation"},
       {"/node_affinity/zone", Json::array(), "schema-violation"},

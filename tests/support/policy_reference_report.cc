@@ -55,6 +55,14 @@ struct Judge {
       return;
     }
     const MemoryDemands& asked = condition.memory;
+    const auto& layout = report.memory->layout;
+    const auto accepts = [&](LayoutKind kind) {
+      return std::ranges::count(asked.layouts, kind) > 0;
+    };
+    want(layout ? accepts(layout->kind) : accepts(LayoutKind::kExact), Reason::kLayoutKindRefused);
+    if (layout && !layout->by_table) {
+      want(std::ranges::count(asked.layout_digests, layout->digest) > 0, Reason::kLayoutNotPinned);
+    }
     want(!asked.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
     want(!(asked.max_uncovered_bytes < report.memory->uncovered && asked.max_uncovered_bytes),
          Reason::kMemoryUncovered);

@@ -28,7 +28,7 @@ std::string form_text(const std::string& dtype, const std::vector<std::uint64_t>
 
 class Matcher {
  public:
-  explicit Matcher(const Artifact& artifact) : artifact_(artifact) {
+  Matcher(const Artifact& artifact, bool by_rank) : artifact_(artifact), by_rank_(by_rank) {
     for (std::uint64_t i = 0; i < artifact.entries.size(); ++i) {
       if (const auto* tensor = std::get_if<TensorEntry>(&artifact.entries[i])) {
         positions_.emplace(tensor->name, i);
@@ -43,10 +43,13 @@ class Matcher {
     for (const std::string& name : tensor.names) {
       const auto [begin, end] = positions_.equal_range(name);
       for (auto at = begin; at != end; ++at) {
+        const auto& expected = std::get<TensorEntry>(artifact_.entries[at->second]);
+        if (by_rank_ && expected.file != rank_file(rank)) {
+          continue;
+        }
         known = true;
         if (!covered_[at->second]) {
           covered_[at->second] = true;
-          const auto& expected = std::get<TensorEntry>(artifact_.entries[at->second]);
           compare(name, expected, tensor);
           // What is larger is not hashed: its owner may have made the size up, and it differs
           // anyhow.
@@ -107,6 +110,7 @@ class Matcher {
   }
 
   const Artifact& artifact_;
+  bool by_rank_;
   std::multimap<std::string_view, std::uint64_t> positions_;
   std::vector<bool> covered_;  // by position in the artifact
   ExtraRoom room_;
@@ -145,8 +149,13 @@ Status check_ranks(const ArtifactId& artifact, Ranks ranks) {
   return {};
 }
 
-TensorMatch match_tensors(const Artifact& artifact, Ranks ranks) {
-  Matcher matcher(artifact);
+std::string rank_file(std::uint64_t rank) {
+  const std::string number = std::to_string(rank);
+  return "rank-" + std::string(number.size() < 4 ? 4 - number.size() : 0, '0') + number;
+}
+
+TensorMatch match_tensors(const Artifact& artifact, Ranks ranks, bool by_rank) {
+  Matcher matcher(artifact, by_rank);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const std::vector<InstanceTensor>& tensors = ranks[rank]->tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i) {

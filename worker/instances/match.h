@@ -49,9 +49,15 @@ struct TensorMatch {
 // Largest number of findings that an owner (owner.h) is told.
 inline constexpr std::size_t kMaxFindings = 16;
 
+// Returns the name under which the tensors of one rank of a layout are entries of a file. The order
+// of the names is that of the ranks.
+[[nodiscard]] std::string rank_file(std::uint64_t rank);
+
 // Matches the tensors of all `ranks`. When several entries have one name (in several files), a
-// tensor of that name is matched with all of them.
-[[nodiscard]] TensorMatch match_tensors(const Artifact& artifact, Ranks ranks);
+// tensor of that name is matched with all of them. With `by_rank`, the entries are tensors of a
+// layout, and a tensor is matched only with entries of the file rank_file() of its rank.
+[[nodiscard]] TensorMatch match_tensors(const Artifact& artifact, Ranks ranks,
+                                        bool by_rank = false);
 
 // Returns the size of a tensor in bytes.
 [[nodiscard]] std::uint64_t size_of(const InstanceTensor& tensor);

@@ -39,11 +39,11 @@ std::uint64_t sum_of(std::uint64_t one, std::uint64_t other) {
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                              const Manifest& manifest, Checks& checks, Now now,
-                             DeviceDriver* driver)
+                             DeviceDriver* driver, bool by_rank)
     : artifact_(manifest.artifact), checks_(checks), now_(std::move(now)), driver_(driver) {
   const std::vector<const InstanceRegistration*> all = registrations(owners);
   ranks_fit_ = check_ranks(artifact, all);
-  match_ = match_tensors(artifact_, all);
+  match_ = match_tensors(artifact_, all, by_rank);
   for (std::shared_ptr<Owner>& owner : owners) {
     wakes_.push_back(std::make_unique<std::stop_callback<Wake>>(owner->ended(), Wake{*this}));
     ranks_.push_back({owner->keep_registration(), owner->peer(), std::move(owner)});

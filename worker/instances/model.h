@@ -37,10 +37,11 @@ class InstanceModel {
  public:
   // The caller must pass `owners` sorted by rank, as Instances::find() returns them. `driver` is
   // asked how many bytes of devices the processes hold; when it is null, MemoryFacts::device_bytes
-  // is absent. `checks` and `driver` must outlive this object.
+  // is absent. `checks` and `driver` must outlive this object. `by_rank` says that `manifest` has
+  // the tensors of a layout (match_tensors()).
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, Checks& checks, Now now = &Steady::now,
-                DeviceDriver* driver = nullptr);
+                DeviceDriver* driver = nullptr, bool by_rank = false);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -62,6 +63,9 @@ class InstanceModel {
   // rather than of this memory, of which the owners are told with the state unknown. Before an
   // error is returned, all memory is released.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
+
+  // Returns what hash() does when nothing can be hashed, for this reason.
+  [[nodiscard]] Hashed nothing_covered(const Error& why) const;
 
   // Hashes the entries at these positions again, from the imports of hash(), and returns their
   // outlines (one digest for each `span` bytes). Errors: not-found when hash() did not hash one of
@@ -162,7 +166,6 @@ class InstanceModel {
   static void add_reader(const Rank& rank, MemoryFacts& facts);
   void add_device_bytes(MemoryFacts& facts) const;
   [[nodiscard]] Hashed gather() const;
-  [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;
   [[nodiscard]] std::optional<Place> place_of(std::uint64_t entry);

@@ -185,6 +185,7 @@ class Plan:
     _storages: List[Any]  # kept alive
     window: Optional[Tuple[int, Any, int]] = None  # descriptor, mapping, address
     hints: Optional[Hints] = None  # the page that goes with it; not closed with the plan
+    layout: Optional[Mapping[str, Any]] = None  # how the tensors follow from those of the files
 
     def exportable(self) -> List[int]:
         """Numbers of the pieces that have a descriptor; then of the window and the page of hints."""
@@ -223,6 +224,7 @@ class Plan:
                           "bytes": self.inventory.uncovered_bytes},
             "window": WINDOW if self.window else 0,
             **({"hints": PAGE} if self.hints is not None else {}),
+            **({"layout": self.layout} if self.layout is not None else {}),
         }
 
     def check(self) -> Iterator[List[str]]:

@@ -41,7 +41,8 @@ class Registration:
 
     def __init__(self, model: Any, artifact: str, instance: str, rank: int, world: int, socket: str,
                  period: float, reconnect: bool, names: Optional[Mapping[str, str]],
-                 hints: Optional[Hints] = None) -> None:
+                 hints: Optional[Hints] = None, layout: Optional[Mapping[str, Any]] = None) -> None:
+        self._layout = layout
         self._hints, self._own_hints = (Hints() if hints is None else hints), hints is None
         self._model, self._names = model, names
         self._artifact, self._instance, self._rank, self._world = artifact, instance, rank, world
@@ -152,10 +153,11 @@ class Registration:
         """
         _wait(self._link.command(self._link.release), timeout, "release")
 
-    def update(self, artifact: str, model: Any = None, names: Optional[Mapping[str, str]] = None) -> None:
+    def update(self, artifact: str, model: Any = None, names: Optional[Mapping[str, str]] = None,
+               layout: Optional[Mapping[str, Any]] = None) -> None:
         """Registers the model as another artifact, or another model; releases first.
 
-        Errors: as register().
+        Without `layout` its tensors are those of the files. Errors: as register().
         """
         _check_artifact(artifact)
         with self._updating:
@@ -163,6 +165,7 @@ class Registration:
             self._artifact = artifact
             self._model = self._model if model is None else model
             self._names = self._names if names is None else names
+            self._layout = layout
             self._register()
 
     def close(self) -> None:
@@ -188,6 +191,7 @@ class Registration:
         self._hints.fileno()  # not closed
         plan = _layout.build(self._model, self._names)
         plan.hints = self._hints
+        plan.layout = self._layout
         identity = self._artifact, self._instance, self._rank, self._world
         try:
             future = self._link.command(self._link.register, plan, identity)
@@ -222,13 +226,15 @@ def _check_artifact(artifact: str) -> None:
 
 def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0, world: int = 1,
              socket: str = SOCKET, period: float = PERIOD, reconnect: bool = True,
-             names: Optional[Mapping[str, str]] = None, hints: Optional[Hints] = None) -> Registration:
+             names: Optional[Mapping[str, str]] = None, hints: Optional[Hints] = None,
+             layout: Optional[Mapping[str, Any]] = None) -> Registration:
     """Registers a model's parameters and persistent buffers with the node agent of this machine.
 
     `model`: a torch.nn.Module, a mapping of names to tensors, or SharedTensors. `artifact`: what it must be.
     `rank` of `world` processes hold the instance together. `period`: seconds between two looks at
     whether storages were replaced. `names`: names of tensors in the manifest, where they differ.
-    `hints`: a page that several registrations share; else each has its own.
+    `hints`: a page that several registrations share; else each has its own. `layout`: how the tensors
+    follow from those of the files (schemas/layout.md), when they are cast, joined or split.
     CPU tensors are moved into shared memory; nothing may use the model meanwhile.
 
     Errors: NoWorker, Refused, ModelError (FoldedParameters, NonContiguous), TorchMissing, ValueError.
@@ -242,7 +248,7 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
         raise ValueError("period: seconds, more than 0")
     _check_socket(socket)  # before gigabytes are moved
     registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names,
-                                hints)
+                                hints, layout)
     try:
         registration._register()
     except BaseException:

@@ -148,7 +148,8 @@ Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job
                             .check = members::text(job.detail, "check"),
                             .staged_causes = std::move(causes),
                             .detection = said.detection,
-                            .uncovered_count = said.uncovered_count};
+                            .uncovered_count = said.uncovered_count,
+                            .layout = std::move(said.layout)};
 }
 
 Result<policy::ReportFact> report_fact(const storage::JobRow& job) {

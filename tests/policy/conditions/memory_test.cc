@@ -171,8 +171,77 @@ std::vector<Case> other_cases() {
        fail, Reason::kModelMismatch}};
 }
 
+const std::string kLayout = "sha256:" + std::string(64, '1');
+
+void lay_out(Facts& facts, LayoutKind kind, bool by_table) {
+  facts.reports[0].memory->layout = MemoryLayout{kind, kLayout, by_table};
+}
+
+std::vector<Case> layout_cases() {
+  const auto fail = Outcome::kFail;
+  return {{"laid out by the table", [](Facts& f) { lay_out(f, LayoutKind::kRecipe, true); }, fail,
+           Reason::kLayoutKindRefused},
+          {"laid out otherwise", [](Facts& f) { lay_out(f, LayoutKind::kRecipe, false); }, fail,
+           Reason::kLayoutKindRefused},
+          {"published", [](Facts& f) { lay_out(f, LayoutKind::kPublished, true); }, fail,
+           Reason::kLayoutKindRefused}};
+}
+
+// Kinds that a policy accepts, and the layouts that count then.
+TEST(MemoryCondition, Layouts_CountByKindAndByTableOrDigest) {
+  struct Row {
+    std::vector<LayoutKind> accepted;
+    std::vector<std::string> digests;
+    LayoutKind kind;
+    bool by_table;
+    std::optional<Reason> code;
+  };
+  const auto exact = LayoutKind::kExact;
+  const auto recipe = LayoutKind::kRecipe;
+  const auto published = LayoutKind::kPublished;
+  const std::string other = "sha256:" + std::string(64, '2');
+  const std::vector<Row> rows = {
+      {{exact}, {}, exact, false, std::nullopt},
+      {{recipe}, {}, exact, false, Reason::kLayoutKindRefused},
+      {{recipe}, {}, recipe, true, std::nullopt},
+      {{recipe}, {}, recipe, false, Reason::kLayoutNotPinned},
+      {{recipe}, {other}, recipe, true, std::nullopt},
+      {{recipe}, {other}, recipe, false, Reason::kLayoutNotPinned},
+      {{exact, recipe}, {other, kLayout}, recipe, false, std::nullopt},
+      {{exact}, {kLayout}, recipe, false, Reason::kLayoutKindRefused},
+      {{recipe}, {kLayout}, published, false, Reason::kLayoutKindRefused},
+      {{published}, {}, published, false, Reason::kLayoutNotPinned},
+      {{published}, {kLayout}, published, false, std::nullopt},
+  };
+  for (const Row& row : rows) {
+    ReportCondition condition = strict();
+    condition.memory.layouts = row.accepted;
+    condition.memory.layout_digests = row.digests;
+    Facts facts = facts_in_memory();
+    if (row.kind != exact) {
+      lay_out(facts, row.kind, row.by_table);
+    }
+    SCOPED_TRACE(&row - rows.data());
+    expect(judge_at_serve(condition, facts), row.code ? Outcome::kFail : Outcome::kPass, row.code);
+  }
+}
+
+TEST(MemoryCondition, Layout_IsToldWithWhatIsAccepted) {
+  ReportCondition condition = strict();
+  condition.memory.layouts = {LayoutKind::kRecipe, LayoutKind::kExact};
+  condition.memory.layout_digests = {kLayout};
+  Facts facts = facts_in_memory();
+  lay_out(facts, LayoutKind::kRecipe, true);
+  const ConditionResult result = judge_at_serve(condition, facts);
+  EXPECT_EQ(result.expected["layouts"], (Json{"recipe", "exact"}));
+  EXPECT_EQ(result.expected["layout_digests"], Json::array({kLayout}));
+  EXPECT_EQ(result.actual["memory"]["layout"],
+            (Json{{"kind", "recipe"}, {"digest", kLayout}, {"by_table", true}}));
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all = other_cases();
+  std::ranges::copy(layout_cases(), std::back_inserter(all));
   std::ranges::copy(share_cases(), std::back_inserter(all));
   return all;
 }

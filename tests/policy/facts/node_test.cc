@@ -33,6 +33,8 @@ Facts full_facts() {
   facts.reports.back().memory->detection = 0.25;
   facts.reports.back().memory->uncovered_count = 2;
   facts.reports.back().memory->check = "full";
+  facts.reports.back().memory->layout =
+      MemoryLayout{LayoutKind::kRecipe, "sha256:" + std::string(64, '1'), true};
   for (ReportFact& report : facts.reports) {
     report.evidence_valid_until = from_now(60);
   }
@@ -189,11 +191,15 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
 }
 
 TEST(NodeFacts, WhatPeopleAreToldOfMemory_ChangesTheDocument) {
-  std::vector<Facts> variants(4, full_facts());
+  std::vector<Facts> variants(8, full_facts());
   variants[0].reports[2].memory->staged_causes.pop_back();
   variants[1].reports[2].memory->detection = 1;
   variants[2].reports[2].memory->uncovered_count.reset();
   variants[3].reports[2].memory->check.clear();
+  variants[4].reports[2].memory->layout.reset();
+  variants[5].reports[2].memory->layout->kind = LayoutKind::kPublished;
+  variants[6].reports[2].memory->layout->digest.back() = '2';
+  variants[7].reports[2].memory->layout->by_table = false;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -210,7 +216,8 @@ void refuse_mutations(const Json& document, const char* path) {
                                           "instance",     "pod",
                                           "device_bytes", "evidence_valid_until",
                                           "read_by",      "staged_causes",
-                                          "detection",    "uncovered_count"};
+                                          "detection",    "uncovered_count",
+                                          "layout"};
   const bool of_memory = std::string_view(path).ends_with("/memory");
   for (const auto& [name, value] : document[place].items()) {
     Json without = document;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances that registered a layout (schemas/layout.md): which tensors their processes must hold,
+// and what was found of them as a statement about the entries of the manifest.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "gpu_hash/engine.h"
+#include "schemas/layout.h"
+#include "schemas/manifest.h"
+#include "schemas/memory_facts.h"
+#include "worker/instances/model.h"
+#include "worker/recipe/verified_entries.h"
+
+namespace assay::worker {
+
+// Returns the layout that all processes of an instance registered; null when none registered one.
+// Errors: conflict when they disagree. `owners` is not empty.
+[[nodiscard]] Result<const Layout*> layout_of(const std::vector<std::shared_ptr<Owner>>& owners);
+
+class LaidOut {
+ public:
+  // Checks the layout and computes the roots of its tensors. Errors: the first fault of
+  // check_layout() (schemas/layout_check.h); those of expected_roots() (worker/recipe/recipe.h).
+  [[nodiscard]] static Result<LaidOut> make(const Layout& layout, const ArtifactId& artifact,
+                                            const Manifest& manifest, EntryBytes& bytes,
+                                            gpu_hash::Engine& engine, const std::stop_token& stop);
+
+  // Returns a manifest of the tensors of the layout, for InstanceModel: a tensor of rank N is an
+  // entry of the file rank_file(N).
+  [[nodiscard]] const Manifest& expected() const { return expected_; }
+  [[nodiscard]] const MemoryLayout& facts() const { return facts_; }
+
+  // Replaces what was found of tensors of the layout by what follows for the tensor entries of
+  // `manifest`. An entry is as in the manifest when all tensors with bytes of it are as expected.
+  // When one of these tensors differs, the root of the entry is the node over that tensor's
+  // expected and found root, which is the root of no entry. An entry is left out when one of these
+  // tensors was not registered, and not covered when one was not hashed. An entry without bytes in
+  // a tensor, which the layout drops, is as in the manifest.
+  void translate(const Artifact& manifest, InstanceModel::Hashed& hashed) const;
+
+ private:
+  LaidOut() = default;
+
+  Manifest expected_;
+  MemoryLayout facts_{};
+  std::vector<std::vector<std::size_t>> uses_;  // entries of expected_, by entry of the manifest
+};
+
+}  // namespace assay::worker
