@@ -83,6 +83,7 @@ class RandomCase {
   [[nodiscard]] std::vector<InstanceFact> instances();
   void make_memory(ReportFact& report);
   void spoil(MemoryFact& memory);
+  void demand_memory(MemoryDemands& demands);
   [[nodiscard]] Json predicate();
   [[nodiscard]] Json value();
   [[nodiscard]] SignerRequirement requirement();

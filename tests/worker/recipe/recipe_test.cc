@@ -128,8 +128,7 @@ TEST_F(RecipeTest, EachOperation_GivesTheRootOfItsBytes) {
 TEST_F(RecipeTest, LargeTensors_GiveTheRootOfTheirBytes) {
   make({{"a", "F32", {1000, 701}}, {"b", "F32", {1000, 701}}});
   const LayoutExpression a = entry("a");
-  for (const RecipeLimits& limits :
-       {limits_, RecipeLimits{kEntryWindow * 8, kEntryWindow * 2}}) {
+  for (const RecipeLimits& limits : {limits_, RecipeLimits{kEntryWindow * 8, kEntryWindow * 2}}) {
     limits_ = limits;
     expect_right(tensor(concat({a, entry("b")}, 1)));
     expect_right(tensor(cast(concat({entry("b"), a}, 0), "BF16"), "BF16"));
@@ -166,9 +165,8 @@ TEST_F(RecipeTest, OtherBytesInTheFile_AreNamedAndGiveNoRoot) {
 TEST_F(RecipeTest, BytesThatChangeBetweenTwoReadings_GiveNoRoot) {
   make({{"a", "F32", {1000, 701}}});
   const LayoutTensor turned = tensor(transpose(entry("a"), {1, 0}));
-  const auto windows = static_cast<int>(std::get<TensorEntry>(artifact_.entries[0]).size /
-                                        kEntryWindow) +
-                       1;
+  const auto windows =
+      static_cast<int>(std::get<TensorEntry>(artifact_.entries[0]).size / kEntryWindow) + 1;
   files_.on_read = [&](std::uint64_t index) {
     if (files_.reads > windows && index == 0) {
       files_.bytes.at("a")[5] ^= 0x10;
