@@ -3,6 +3,7 @@
 (docs/questions.md)."""
 import json
 import re
+import time
 import unittest
 
 import harness
@@ -46,7 +47,9 @@ class Questions(unittest.TestCase):
         cls.service.run("assay", "push", f"{stage}.json", token="ci")
 
     def ask(self, *command, token="ci", code=0):
+        began = time.monotonic()
         done = self.service.run("assay", *command, token=token, check=False)
+        print(f"  {1000 * (time.monotonic() - began):5.0f} ms  assay {' '.join(command)}")
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         # One screen of a wide terminal, the head of the table included.
         self.assertLessEqual(len(done.stdout.splitlines()), 60)
