@@ -5,6 +5,7 @@
 
 #include "cli/client/lists.h"
 #include "cli/client/model_meant.h"
+#include "cli/client/names.h"
 #include "cli/output.h"
 #include "cli/times.h"
 #include "cli/verbs/verbs.h"
@@ -28,8 +29,8 @@ void add_filters(const Command& verb, EventOptions& options) {
   verb.option("--type", options.type, "TYPE",
               "only events of this type, such as decision.made or trust.changed");
   verb.option("--actor", options.actor, "NAME", "only events that this caller caused");
-  verb.option("--subject", options.subject, "ID",
-              "only events about this artifact, statement, policy or decision");
+  verb.option("--subject", options.subject, "MODEL|ID",
+              "only events about this model, artifact, statement, policy or decision");
   verb.option("--since", options.since, "TIME|AGE",
               "only events at this time or later: 2026-11-01, 7d, 12h");
   verb.option("--until", options.until, "TIME|AGE", "only events at this time or before");
@@ -129,11 +130,15 @@ ListView pod_view() {
 }
 
 Result<Exit> affected(const Context& context, const AffectedOptions& options) {
-  Query query;
-  query.add("key", options.key);
-  query.add("statement", options.statement);
-  query.add("artifact", options.artifact);
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  Query query;
+  if (!options.key.empty()) {
+    ASSAY_ASSIGN(const std::string key, key_meant(api, options.key));
+    query.add("key", key);
+  }
+  query.add("statement", options.statement);
+  ASSAY_ASSIGN(const std::string artifact, subject_meant(api, options.artifact));
+  query.add("artifact", artifact);
   std::uint64_t undecided = 0;
   std::uint64_t examined = 0;
   Json items = Json::array();
@@ -166,13 +171,14 @@ Result<Exit> affected(const Context& context, const AffectedOptions& options) {
 void add_affected(const Command& group, Context& context) {
   auto options = std::make_shared<AffectedOptions>();
   const Command verb = group.add("affected", "List admitted pods that would be denied now");
-  verb.option("--key", options->key, "ID", "only pods with a model about which this key signed");
+  verb.option("--key", options->key, "PERSON|KEY_ID",
+              "only pods with a model about which this identity's one key, or this key, signed");
   verb.option("--statement", options->statement, "ID",
               "only pods with a model that this statement or manifest is about");
   verb.option(
-      "--artifact", options->artifact, "ID",
+      "--artifact", options->artifact, "MODEL|ID",
       "only pods with this model, or with a model that was made directly from this artifact "
-      "(an artifact id, or ALGORITHM:HEX)");
+      "(a name, an artifact id, or ALGORITHM:HEX)");
   add_list_options(verb, options->list);
   verb.note(
       "Judges every pod that is known as it was admitted, with what is known now. Exits with 1\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/client/model_meant.h"
 #include "cli/client/names.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
@@ -52,21 +53,6 @@ Result<std::vector<std::string>> keys_of(const Context& context, Api& api,
   return keys;
 }
 
-// ALGORITHM:HEX as it is; of a file with a manifest the id of its artifact.
-Result<std::string> artifact_in(const std::string& text) {
-  if (client::file_exists(text)) {
-    ASSAY_ASSIGN(const LoadedDocument document, load_document(text));
-    ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
-    ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(manifest));
-    return artifact.text();
-  }
-  if (text.find(':') == std::string::npos) {
-    return fail(ErrorCode::kUsage,
-                "An artifact is an artifact id, ALGORITHM:HEX, or a file with its manifest", text);
-  }
-  return text;
-}
-
 // FMSPC@DATE, the date with or without its time.
 Result<Json> level_in(const std::string& text) {
   const std::size_t at = text.find('@');
@@ -90,10 +76,7 @@ Result<Json> request_of(const ImpactOptions& options, const std::vector<std::str
   };
   put("revoke_keys", keys);
   put("withdraw_statements", options.statements);
-  for (const std::string& text : options.artifacts) {
-    ASSAY_ASSIGN(std::string artifact, artifact_in(text));
-    hypothesis["without_artifacts"].push_back(std::move(artifact));
-  }
+  put("without_artifacts", options.artifacts);
   put("tcb_status_lost", options.statuses);
   for (const std::string& text : options.levels) {
     ASSAY_ASSIGN(Json level, level_in(text));
@@ -156,8 +139,7 @@ Result<std::uint64_t> lineage_policies(Api& api) {
 // Nothing would be denied, and yet something was made from the artifact: a reader must not take the
 // one for the other.
 Status explain_none(const ImpactOptions& options, Api& api, Json& answer) {
-  for (const std::string& text : options.artifacts) {
-    ASSAY_ASSIGN(const std::string artifact, artifact_in(text));
+  for (const std::string& artifact : options.artifacts) {
     if (!ArtifactId::parse(artifact)) {
       continue;
     }
@@ -178,13 +160,18 @@ Status explain_none(const ImpactOptions& options, Api& api, Json& answer) {
   return {};
 }
 
-Result<Exit> impact(const Context& context, const ImpactOptions& options) {
-  const bool asks_first =
-      !options.signers.empty() || !std::ranges::all_of(options.revoke_keys, is_key);
+Result<Exit> impact(const Context& context, ImpactOptions options) {
+  const bool asks_first = !options.signers.empty() || !options.artifacts.empty() ||
+                          !std::ranges::all_of(options.revoke_keys, is_key);
   std::vector<std::string> keys = options.revoke_keys;
   if (asks_first) {
     ASSAY_ASSIGN(Api api, open_api(context, options.connection));
     ASSAY_ASSIGN(keys, keys_of(context, api, options));
+    for (std::string& artifact : options.artifacts) {
+      const bool is_file = client::file_exists(artifact);
+      ASSAY_ASSIGN(artifact,
+                   is_file ? artifact_meant(api, artifact) : subject_meant(api, artifact));
+    }
   }
   ASSAY_ASSIGN(Json request, request_of(options, keys));
   const ImpactOver over = options.since.empty() ? ImpactOver::kPods : ImpactOver::kDecisions;
@@ -213,8 +200,8 @@ void add_impact(const Command& root, Context& context) {
               "suppose that all keys of this identity are revoked: what its signatures hold up");
   verb.option("--withdraw-statement", options->statements, "ID",
               "suppose that this statement or manifest counts for nothing");
-  verb.option("--without-artifact", options->artifacts, "ID|FILE",
-              "suppose that this model or dataset must not be used: an artifact id, "
+  verb.option("--without-artifact", options->artifacts, "MODEL|ID",
+              "suppose that this model or dataset must not be used: its name, an artifact id, "
               "ALGORITHM:HEX, or a file with its manifest");
   verb.option("--tcb-status-lost", options->statuses, "STATUS",
               "suppose that evidence with this TCB status is refused");

@@ -301,7 +301,8 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
   ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
   Query query;
   query.add("node", options.node);
-  query.add("artifact", options.artifact);
+  ASSAY_ASSIGN(const std::string artifact, subject_meant(api, options.artifact));
+  query.add("artifact", artifact);
   query.add("state", options.state);
   ASSAY_ASSIGN(Json jobs, fetch_list(api, "/v1/jobs", query, options.list));
   print_list(context, job_view(), std::move(jobs));
@@ -312,7 +313,7 @@ void add_list(const Command& group, Context& context) {
   auto options = std::make_shared<ListOptions>();
   const Command verb = group.add("list", "Print jobs, newest first");
   verb.option("--node", options->node, "NAME", "only jobs of this node");
-  verb.option("--artifact", options->artifact, "ID", "only jobs about this artifact");
+  verb.option("--artifact", options->artifact, "MODEL|ID", "only jobs about this model");
   verb.choice("--state", options->state, {"open", "finished"}, "only jobs in this state");
   add_list_options(verb, options->list);
   verb.example("assay job list --node gpu-node-1 --state open", "list what a node still has to do");

@@ -3,6 +3,7 @@
 (docs/questions.md)."""
 import json
 import re
+import time
 import unittest
 
 import harness
@@ -46,7 +47,9 @@ class Questions(unittest.TestCase):
         cls.service.run("assay", "push", f"{stage}.json", token="ci")
 
     def ask(self, *command, token="ci", code=0):
+        began = time.monotonic()
         done = self.service.run("assay", *command, token=token, check=False)
+        print(f"  {1000 * (time.monotonic() - began):5.0f} ms  assay {' '.join(command)}")
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         # One screen of a wide terminal, the head of the table included.
         self.assertLessEqual(len(done.stdout.splitlines()), 60)
@@ -97,7 +100,7 @@ class Questions(unittest.TestCase):
         self.assertRegex(out, r"policy.activated +\S+ +quentin")
 
     def test_dataset_is_withdrawn(self):
-        _, err = self.ask("impact", "--without-artifact", "corpus.json", token="ci")
+        _, err = self.ask("impact", "--without-artifact", DATASET)
         self.assertIn("made from it: " + MODEL, err)
         self.assertIn("no policy in force asks", err)
 
@@ -109,18 +112,39 @@ class Questions(unittest.TestCase):
                          "spare.change.json", token="admin")
         self.service.run("assay", "sign", "spare.change.json", "--key", "keys/operator-1.pem", "--out",
                          "spare.signed.json", token="admin")
-        done = self.service.run("assay", "sign", "spare.signed.json", "--key", "keys/operator-2.pem", "--out",
-                                "spare.signed.json", token="admin")
+        _, err = self.ask("sign", "spare.signed.json", "--key", "keys/operator-2.pem", "--out",
+                          "spare.signed.json", token="admin")
         for part in ('the caller "worker-1" may enrol the node "spare-1"', "on any platform",
                      "Compared with what is trusted now, says the service", "nodes may enrol anew"):
-            self.assertIn(part, done.stderr)
+            self.assertIn(part, err)
 
     def test_prove_a_decision_offline(self):
         listed = json.loads(self.service.run(
             "assay", "decision", "list", "--limit", "1", "-o", "json", token="ci").stdout)
-        self.service.run("assay", "decision", "export", listed["items"][0]["id"], "--out", "one.export", token="ci")
+        self.ask("decision", "export", listed["items"][0]["id"], "--out", "one.export")
         out, _ = self.ask("verify", "one.export", "--verifier-key-file", "log.vkey", token=None)
         self.assertIn("the verdict follows", out)
+
+    def test_why_and_what_another_policy_would_have_said(self):
+        listed = json.loads(self.service.run(
+            "assay", "decision", "list", "--pod", "stray-8", "-o", "json", token="ci").stdout)
+        out, _ = self.ask("decision", "show", listed["items"][0]["id"])
+        self.assertIn("The workload names no model that is known", out)
+        self.ask("decision", "export", listed["items"][0]["id"], "--out", "stray.export")
+        policy = {**pods.manifest_policy("loose", [NAMESPACE]), "version": 2, "mode": "warn"}
+        (self.service.dir / "loose.json").write_text(json.dumps(policy))
+        out, _ = self.ask("policy", "test", "loose.json", "--facts", "stray.export", token=None)
+        self.assertRegex(out, r"policy loose v2 \(warn\)")
+
+    def test_key_goes_or_policy_comes_into_force(self):
+        out, err = self.ask("impact", "--revoke-key", "release", "--since", "1d", "--limit", "40", code=1)
+        self.assertIn("150", out + err)
+        policy = pods.manifest_policy("published", [NAMESPACE])
+        policy = {**policy, "version": 2}
+        policy["require"][0]["manifest"]["signers"]["at_least"] = 2
+        (self.service.dir / "two.json").write_text(json.dumps(policy))
+        out, err = self.ask("impact", "--activate", "two.json", "--since", "1d", "--limit", "40", code=1)
+        self.assertIn("150", out + err)
 
     def test_pages_name_verbs_that_there_are(self):
         for page in ("questions", "coming-from"):

@@ -112,14 +112,20 @@ class Impact(served.TestCase):
         self.answer("POST", PODS, Answer(200, page(examined=1)))
         self.assertNotIn("is known", self.assay("impact", "--revoke-key", KEY, *self.to).err)
 
-    def test_an_artifact_is_an_id_or_a_file_with_its_manifest(self):
+    def test_an_artifact_is_an_id_a_name_or_a_file_with_its_manifest(self):
         self.answer("POST", PODS, Answer(200, page(examined=1)))
         self.write("corpus/text", "some text")
         made = self.assay("manifest", "create", "corpus", "--name", "acme/corpus", "--out", "c.json")
         for given, sent in (("c.json", made.out.strip()), (KEY, KEY)):
             self.assay("impact", "--without-artifact", given, *self.to)
             self.assertEqual(self.asked()[-1]["hypothesis"], {"without_artifacts": [sent]})
-        self.assertEqual(self.error("impact", "--without-artifact", "acme/corpus", *self.to), "usage")
+        manifest = {"artifact": made.out.strip(), "name": "acme/corpus", "signers": [{"identity": "ann"}]}
+        listed = Answer(200, {"items": [manifest]})
+        self.answer("GET", "/v1/manifests", listed, Answer(200, {"items": []}), listed)
+        self.assay("impact", "--without-artifact", "acme/corpus", *self.to)
+        self.assertEqual(self.asked()[-1]["hypothesis"], {"without_artifacts": [made.out.strip()]})
+        done = self.assay("impact", "--without-artifact", "acme/crpus", *self.to, code=TROUBLE)
+        self.assertIn("did you mean 'acme/corpus'?", done.err)
 
     def test_policies_and_times(self):
         self.write_json("policy.json", POLICY)
