@@ -124,6 +124,28 @@ def test_rows_of_other_shapes_do_not_join(tmp_path):
         proposed(files, {"gate_up_proj.weight": ("float32", (4, 2))})
 
 
+def test_registration_carries_what_was_proposed(agent, tmp_path):
+    files = write(tmp_path / "m.safetensors", {"weight": ("F32", (3, 2))})
+    model = torch.nn.Linear(2, 3, bias=False, dtype=torch.bfloat16)
+    layout = assay.layout(model, ARTIFACT, tmp_path)
+    assert expressions(layout) == {"weight": {"cast": entry("weight"), "to": "BF16"}}
+    with assay.register(model, artifact=ARTIFACT, socket=agent.path, layout="auto", files=[files]):
+        assert agent.of("register")[-1]["layout"] == layout
+
+    class Auto:
+        @staticmethod
+        def from_pretrained(path, dtype):
+            return torch.nn.Linear(2, 3, bias=False, dtype=dtype)
+    loaded = assay.from_pretrained(Auto, tmp_path, dtype=torch.bfloat16, artifact=ARTIFACT, socket=agent.path,
+                                   layout="auto")
+    assert agent.of("register")[-1]["layout"] == layout
+    assay.registration(loaded).close()
+    for wrong in ({"layout": "auto"}, {"layout": "other", "files": tmp_path},
+                  {"layout": "auto", "files": tmp_path, "world": 2}):
+        with pytest.raises(ValueError, match="layout"):
+            assay.register(model, artifact=ARTIFACT, socket=agent.path, **wrong)
+
+
 @pytest.mark.parametrize("content", [b"", b"\x05\0\0\0\0\0\0\0{}", b"\xff" * 8, struct.pack("<Q", 2) + b"[]",
                                      struct.pack("<Q", 8) + b'{"x": 3}'])
 def test_files_that_are_none_are_refused(tmp_path, content):

@@ -14,12 +14,13 @@ from ._hints import Hints
 from ._loading import from_pretrained, load, registration
 from ._registration import (SOCKET, Registration, guard, register, registrations, release, update,
                             verify_now, yield_slice)
+from ._registration import propose_layout as layout
 from ._shared import SharedTensors
 from ._version import __version__
 
 __all__ = [
     "AgentTimeout", "AssayError", "Finding", "FoldedParameters", "Hints", "HintsError", "ModelError",
     "NoWorker", "NonContiguous", "NotRegistered", "NotVerified", "ProtocolError", "Refused", "Registration",
-    "SOCKET", "SharedTensors", "TorchMissing", "UnknownTensor", "__version__", "from_pretrained", "guard", "load",
+    "SOCKET", "SharedTensors", "TorchMissing", "UnknownTensor", "__version__", "from_pretrained", "guard", "layout", "load",
     "register", "registration", "registrations", "release", "update", "verify_now", "yield_slice",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ._errors import ModelError, NotRegistered
 from ._registration import Registration, register
 
-_OPTIONS = ("instance", "rank", "world", "socket", "period", "reconnect", "names", "hints")
+_OPTIONS = ("instance", "rank", "world", "socket", "period", "reconnect", "names", "hints", "layout", "files")
 _of: "weakref.WeakKeyDictionary[Any, Registration]" = weakref.WeakKeyDictionary()
 
 
@@ -31,7 +31,11 @@ def from_pretrained(cls: Any, path: Any, *arguments: Any, artifact: str, **optio
     """cls.from_pretrained(path, ...), registered: for transformers and what loads as it does.
 
         model = assay.from_pretrained(AutoModelForCausalLM, "/models/m", artifact="assay-tree-v1-...")
+
+    With layout="auto" the folder `path` has the files, unless files= says otherwise.
     """
+    if options.get("layout") == "auto" and options.get("files") is None:
+        options["files"] = path
     return load(cls.from_pretrained, path, *arguments, artifact=artifact, **options)
 
 

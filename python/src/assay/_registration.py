@@ -11,9 +11,9 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional, Union
 
-from . import _layout
+from . import _layout, _model, _proposal
 from ._errors import (AgentTimeout, Finding, HintsError, ModelError, NotRegistered, NoWorker,
                       not_verified)
 from ._hints import Hints
@@ -227,14 +227,15 @@ def _check_artifact(artifact: str) -> None:
 def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0, world: int = 1,
              socket: str = SOCKET, period: float = PERIOD, reconnect: bool = True,
              names: Optional[Mapping[str, str]] = None, hints: Optional[Hints] = None,
-             layout: Optional[Mapping[str, Any]] = None) -> Registration:
+             layout: Union[None, str, Mapping[str, Any]] = None, files: Any = None) -> Registration:
     """Registers a model's parameters and persistent buffers with the node agent of this machine.
 
     `model`: a torch.nn.Module, a mapping of names to tensors, or SharedTensors. `artifact`: what it must be.
     `rank` of `world` processes hold the instance together. `period`: seconds between two looks at
     whether storages were replaced. `names`: names of tensors in the manifest, where they differ.
     `hints`: a page that several registrations share; else each has its own. `layout`: how the tensors
-    follow from those of the files (schemas/layout.md), when they are cast, joined or split.
+    follow from those of the files (schemas/layout.md), when they are cast, joined or split; "auto": as
+    layout() proposes it from `files`.
     CPU tensors are moved into shared memory; nothing may use the model meanwhile.
 
     Errors: NoWorker, Refused, ModelError (FoldedParameters, NonContiguous), TorchMissing, ValueError.
@@ -246,6 +247,10 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
         raise ValueError(f"rank {rank} of world {world}: 0 <= rank < world <= {MAX_WORLD} expected")
     if period <= 0:
         raise ValueError("period: seconds, more than 0")
+    if isinstance(layout, str):
+        if layout != "auto" or files is None or world != 1:
+            raise ValueError('layout: a mapping, or "auto" with files= for a model of one process')
+        layout = propose_layout(model, artifact, files, names)
     _check_socket(socket)  # before gigabytes are moved
     registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names,
                                 hints, layout)
@@ -257,6 +262,20 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
     with _lock:
         _live.append(registration)
     return registration
+
+
+def propose_layout(model: Any, artifact: str, files: Any,
+                   names: Optional[Mapping[str, str]] = None) -> Optional[Mapping[str, Any]]:
+    """How the tensors of a model of one process follow from those of its files, as a layout for register().
+
+    `files`: a folder with safetensors files, or a list of them. None: each tensor is as the files have it. The result is
+    made of names, dtypes and shapes alone; the node agent computes which bytes must lie in memory, and a policy says
+    which layouts count (`layouts`, `layout_digests`).
+
+    Errors: ModelError names the tensor that follows from nothing, and files that are none; OSError; TorchMissing.
+    """
+    _check_artifact(artifact)
+    return _proposal.propose(_model.take(model, names), _proposal.read_entries(files), artifact)
 
 
 def _check_socket(path: str) -> None:
