@@ -154,13 +154,13 @@ static auto members_of(json::As<NodeCondition>) {
 // What only a report of scope device-memory has.
 static auto members_of(json::As<MemoryDemands>) {
   using T = MemoryDemands;
-  return std::tuple(json::or_default("watched", &T::watched),
-                    json::or_default("in_place", &T::in_place),
-                    json::if_set("max_uncovered_bytes", &T::max_uncovered_bytes),
-                    json::if_set("min_device_percent", &T::min_device_percent),
-                    json::if_set("min_redrawn", &T::min_redrawn),
-                    json::unless_default("layouts", &T::layouts, json::each_named(layout_kind_from)),
-                    json::if_set("layout_digests", &T::layout_digests));
+  return std::tuple(
+      json::or_default("watched", &T::watched), json::or_default("in_place", &T::in_place),
+      json::if_set("max_uncovered_bytes", &T::max_uncovered_bytes),
+      json::if_set("min_device_percent", &T::min_device_percent),
+      json::if_set("min_redrawn", &T::min_redrawn),
+      json::unless_default("layouts", &T::layouts, json::each_named(layout_kind_from)),
+      json::if_set("layout_digests", &T::layout_digests));
 }
 static auto members_of(json::As<ReportCondition>) {
   using T = ReportCondition;

@@ -20,7 +20,7 @@
 #include "schemas/device_demands.h"
 #include "schemas/evidence_demands.h"
 #include "schemas/lineage_condition.h"
-#include "schemas/memory_facts.h"
+#include "schemas/memory_demands.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
 #include "schemas/predicate_comparison.h"
@@ -127,22 +127,6 @@ struct NodeCondition {
 };
 // The scope of reports (schemas/verification_report.h) about the memory of processes.
 inline constexpr std::string_view kDeviceMemoryScope = "device-memory";
-// Requirements on a report with scope device-memory, in addition to its result.
-// schemas/memory_facts.h explains the figures.
-struct MemoryDemands {
-  bool watched = true;    // a heartbeat not older than 10 s says that the instance is verified
-  bool in_place = false;  // no byte was hashed from a copy
-  std::optional<std::uint64_t> max_uncovered_bytes;  // buffers that are not registered
-  // The least share, in percent, of the bytes that the processes hold on devices which must have
-  // been hashed there in place.
-  std::optional<std::uint64_t> min_device_percent;
-  std::optional<std::uint64_t> min_redrawn;  // at least this many were exported again
-  // Kinds of layouts that count; a layout must also be by the closed table, or have one of these
-  // digests ("sha256:...").
-  std::vector<LayoutKind> layouts = {LayoutKind::kExact};
-  std::vector<std::string> layout_digests{};
-  bool operator==(const MemoryDemands&) const = default;
-};
 // A condition that requires that the workload's node has verified the artifact where the workload
 // reads it. Usually decided at bind. With `at_serve` (for the mounts of the pod itself) and with
 // scope device-memory (for the memory of the pod's processes), decided at serve. The newest report

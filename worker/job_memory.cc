@@ -25,7 +25,7 @@ class FileBytes final : public EntryBytes {
 };
 
 // Whether an error is about this machine, and not about the layout or the files.
-bool is_about_machine(ErrorCode code) {
+bool is_of_machine(ErrorCode code) {
   return code == ErrorCode::kCancelled || code == ErrorCode::kInternal ||
          code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed;
 }
@@ -86,20 +86,22 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
       laid = fail(ErrorCode::kInternal, error.what());
     }
   }));
-  if (!laid && is_about_machine(laid.error().code)) {
+  if (!laid && is_of_machine(laid.error().code)) {
     return std::unexpected(laid.error());
   }
   const bool by_rank = laid && *laid;
-  instance_ = std::make_shared<InstanceModel>(
-      std::move(owners_), lease_.artifact, by_rank ? (*laid)->expected() : manifest,
-      *parts_.checks, &Steady::now, parts_.driver, by_rank);
+  instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact,
+                                              by_rank ? (*laid)->expected() : manifest,
+                                              *parts_.checks, &Steady::now, parts_.driver, by_rank);
   if (!laid) {
     InstanceModel::Hashed nothing = instance_->nothing_covered(laid.error());
-    parts_.events.tell("layout-refused", {{"job", lease_.job}, {"error", error_json(laid.error())}});
+    parts_.events.tell("layout-refused",
+                       {{"job", lease_.job}, {"error", error_json(laid.error())}});
     report.not_covered = std::move(nothing.not_covered);
     report.memory = std::move(nothing.memory);
     laid_out_ = false;
-    findings_ = {{Finding::Kind::kError, {},
+    findings_ = {{Finding::Kind::kError,
+                  {},
                   std::string(info(laid.error().code).code) + ": " + laid.error().detail + " " +
                       laid.error().where}};
     return {};
@@ -172,8 +174,8 @@ void LeasedJob::conclude(const ReportAnswer& answer, const ReportSubmission& sub
     return;
   }
   const bool verified = answer.state == ReportAnswer::State::kVerified && findings_.empty();
-  const bool violated =
-      laid_out_ && (answer.state == ReportAnswer::State::kMismatch || !instance_->findings().empty());
+  const bool violated = laid_out_ && (answer.state == ReportAnswer::State::kMismatch ||
+                                      !instance_->findings().empty());
   const InstanceState state = verified   ? InstanceState::kVerified
                               : violated ? InstanceState::kViolated
                                          : InstanceState::kUnknown;

@@ -37,8 +37,7 @@ std::vector<Seen> seen_of(const Artifact& expected, const InstanceModel::Hashed&
     if (*found == expected.entries[i]) {
       all[i].as = Seen::As::kRight;
     } else {
-      all[i] = {Seen::As::kDiffers, {},
-                merkle_node(root_of(expected.entries[i]), root_of(*found))};
+      all[i] = {Seen::As::kDiffers, {}, merkle_node(root_of(expected.entries[i]), root_of(*found))};
     }
     ++found;
   }
@@ -59,8 +58,8 @@ Result<const Layout*> layout_of(const std::vector<std::shared_ptr<Owner>>& owner
 }
 
 Result<LaidOut> LaidOut::make(const Layout& layout, const ArtifactId& artifact,
-                              const Manifest& manifest, EntryBytes& bytes,
-                              gpu_hash::Engine& engine, const std::stop_token& stop) {
+                              const Manifest& manifest, EntryBytes& bytes, gpu_hash::Engine& engine,
+                              const std::stop_token& stop) {
   const Artifact& entries = manifest.artifact;
   if (const std::vector<Error> faults = check_layout(layout, artifact, entries); !faults.empty()) {
     return std::unexpected(faults.front());
@@ -103,8 +102,8 @@ void LaidOut::translate(const Artifact& manifest, InstanceModel::Hashed& hashed)
       continue;
     }
     const auto worst = [&](Seen::As as) {
-      const auto found = std::ranges::find_if(
-          uses_[i], [&](std::size_t use) { return seen[use].as == as; });
+      const auto found =
+          std::ranges::find_if(uses_[i], [&](std::size_t use) { return seen[use].as == as; });
       return found == uses_[i].end() ? nullptr : &seen[*found];
     };
     TensorEntry entry = *tensor;

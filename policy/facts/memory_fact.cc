@@ -21,8 +21,7 @@ static auto members_of(json::As<MemoryFact>) {
       json::if_set("read_by", &T::read_by), json::if_set("check", &T::check),
       json::if_set("staged_causes", &T::staged_causes),
       json::if_set("detection", &T::detection, json::checked(is_share)),
-      json::if_set("uncovered_count", &T::uncovered_count),
-      json::if_set("layout", &T::layout));
+      json::if_set("uncovered_count", &T::uncovered_count), json::if_set("layout", &T::layout));
 }
 Json to_json(const MemoryFact& memory) { return json::write(memory); }
 Result<MemoryFact> read_json(json::As<MemoryFact> /*type*/, const Json& json) {

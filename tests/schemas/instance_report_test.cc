@@ -123,7 +123,8 @@ Json layout_member(const char* kind) {
 
 TEST(MemoryReport, Layout_ReadsBackTheSame) {
   for (const char* kind : {"recipe", "published"}) {
-    const Json json = changed(to_json(sample_memory_report()), "/memory/layout", layout_member(kind));
+    const Json json =
+        changed(to_json(sample_memory_report()), "/memory/layout", layout_member(kind));
     const auto report = parse_verification_report(bytes_of(json));
     ASSERT_TRUE(report) << to_string(report.error());
     EXPECT_EQ(name(report->memory->layout->kind), kind);

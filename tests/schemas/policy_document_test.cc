@@ -355,10 +355,14 @@ TEST(Policy, EmptyNodeAndReport_AskForAMeasuredWorker) {
 TEST(Policy, NodeAndReport_OptOutsAreKept) {
   Json json = bind_sample();
   json["require"][0]["node"]["worker_measured"] = false;
-  json["require"][1]["report"] = {{"scope", "device-memory"},  {"worker_measured", false},
-                                  {"device_attested", true},   {"watched", false},
-                                  {"in_place", true},          {"max_uncovered_bytes", 0},
-                                  {"min_device_percent", 100}, {"min_redrawn", 16},
+  json["require"][1]["report"] = {{"scope", "device-memory"},
+                                  {"worker_measured", false},
+                                  {"device_attested", true},
+                                  {"watched", false},
+                                  {"in_place", true},
+                                  {"max_uncovered_bytes", 0},
+                                  {"min_device_percent", 100},
+                                  {"min_redrawn", 16},
                                   {"layouts", {"recipe", "exact"}},
                                   {"layout_digests", {"sha256:" + std::string(64, 'a')}}};
   const auto policy = parse_policy(bytes_of(json));

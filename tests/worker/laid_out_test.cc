@@ -55,15 +55,17 @@ class LaidOutTest : public testing::Test {
       entry.root = merkle_leaf(HashAlgorithm::kSha256, bytes);
     }
     const LayoutTensor norm{"norm", "F32", {5}, entry("norm")};
-    layout_ = Layout{
-        id(),
-        {{{{"down", "F32", {2, 6}, slice(entry("down"), 0, 0, 2)},
-           norm,
-           {"qk", "BF16", {6, 3},
-            cast(concat({entry("q_proj.weight"), entry("k_proj.weight")}, 0), "BF16")}}},
-         {{{"down", "F32", {2, 6}, slice(entry("down"), 0, 2, 2)}, norm}}},
-        {{"unused"}},
-        {{"norm"}}};
+    layout_ =
+        Layout{id(),
+               {{{{"down", "F32", {2, 6}, slice(entry("down"), 0, 0, 2)},
+                  norm,
+                  {"qk",
+                   "BF16",
+                   {6, 3},
+                   cast(concat({entry("q_proj.weight"), entry("k_proj.weight")}, 0), "BF16")}}},
+                {{{"down", "F32", {2, 6}, slice(entry("down"), 0, 2, 2)}, norm}}},
+               {{"unused"}},
+               {{"norm"}}};
     Bytes joined = files_.bytes.at("q_proj.weight");
     joined.insert(joined.end(), files_.bytes.at("k_proj.weight").begin(),
                   files_.bytes.at("k_proj.weight").end());
@@ -96,9 +98,7 @@ class LaidOutTest : public testing::Test {
     }
     return made;
   }
-  Result<LaidOut> make() {
-    return LaidOut::make(layout_, id(), manifest_, files_, *engine_, {});
-  }
+  Result<LaidOut> make() { return LaidOut::make(layout_, id(), manifest_, files_, *engine_, {}); }
   // Hashes the memory, and returns what it says of the manifest.
   InstanceModel::Hashed hash() {
     LocalChecks checks(*engine_, random_);

@@ -33,7 +33,6 @@ class EntryBytes {
 // manifest has. When a window is read again, its digest must be the same.
 class VerifiedEntries {
  public:
-
   // Keeps at most `budget` bytes of windows. All references must outlive this object.
   VerifiedEntries(const Artifact& artifact, EntryBytes& bytes, gpu_hash::Engine& engine,
                   std::uint64_t budget, std::stop_token stop);
