@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random policies and facts.
+// long-file: random policies and facts, whose parts call each other.
 #include "tests/policy/random_case.h"
 
 #include "policy/filler.h"

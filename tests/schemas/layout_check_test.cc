@@ -59,7 +59,7 @@ std::vector<Element> filled(const LayoutTensor& tensor, const std::vector<Layout
         to += index[axis] * piece.axes[axis].step;
       }
       EXPECT_FALSE(list.at(to)) << "two pieces share an element";
-      list[to] = std::pair(entry.name, from);
+      list[to] = std::pair(piece.entry, from);
     });
   }
   return list;

@@ -81,8 +81,8 @@ inline Layout toy_layout(const Artifact& artifact, std::vector<LayoutTensor> ten
 
 // --- the second evaluation
 
-// An element of an entry; nullopt: a zero of `pad`.
-using Element = std::optional<std::pair<std::string, std::uint64_t>>;
+// An element of an entry, which is given by its position; nullopt: a zero of `pad`.
+using Element = std::optional<std::pair<std::uint64_t, std::uint64_t>>;
 struct Elements {
   Shape shape;
   std::vector<Element> list;  // row-major
@@ -152,12 +152,12 @@ inline Elements join(const LayoutExpression& expression, const Artifact& artifac
 // long-function: one case for each operation
 inline Elements evaluate(const LayoutExpression& expression, const Artifact& artifact) {
   if (expression.op == LayoutOp::kEntry) {
-    for (const Entry& one : artifact.entries) {
-      const auto& tensor = std::get<TensorEntry>(one);
+    for (std::uint64_t position = 0; position < artifact.entries.size(); ++position) {
+      const auto& tensor = std::get<TensorEntry>(artifact.entries[position]);
       if (tensor.name == expression.entry.name) {
         Elements made{tensor.shape, {}};
         for (std::uint64_t i = 0; i < count_of(tensor.shape); ++i) {
-          made.list.emplace_back(std::pair(tensor.name, i));
+          made.list.emplace_back(std::pair(position, i));
         }
         return made;
       }
