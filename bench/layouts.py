@@ -30,7 +30,8 @@ sys.path[:0] = [str(ROOT / "python/src"), str(ROOT / "tests/e2e"), str(ROOT / "b
 KINDS = ("exact", "cast", "experts", "joined")
 POLICY = {
     "name": "loaded", "version": 1, "mode": "enforce", "match": {"accelerators": "any"},
-    "require": [{"id": "loaded", "report": {"scope": "device-memory", "layouts": ["exact", "recipe"]}}]}
+    "require": [{"id": "published", "manifest": {"signers": {"at_least": 1}}},
+                {"id": "loaded", "report": {"scope": "device-memory", "layouts": ["exact", "recipe"]}}]}
 
 
 # --- the process that serves
@@ -182,7 +183,7 @@ def measure(options, kind):
                                "json", token="ci", check=False)
             job = json.loads(done.stdout)
             row = {"kind": kind, "files_bytes": files, **serving.found, "job": job["result"],
-                   "job_seconds": round(time.monotonic() - start, 3), "detail": job["detail"].get("memory", job["detail"])}
+                   "job_seconds": round(time.monotonic() - start, 3), "detail": job["detail"]}
             row["serve"] = decide(service, artifact)
             row["passes"] = [serving.ask("verify") for _ in range(2)]
             hashed = [event for event in worker.events if event["event"] == "memory-hashed"]
@@ -190,6 +191,8 @@ def measure(options, kind):
                                              default=0), 1)
             row["roots"] = [{name: event[name] for name in event if name not in ("event", "time", "job")}
                             for event in worker.events if event["event"] == "layout-computed"]
+            if job["result"] != "verified":
+                print(json.dumps(worker.events)[-3000:], worker.errors[-2000:], file=sys.stderr)
             row["flipped"] = serving.ask("flip")["flipped"]
             row["after"] = serving.ask("verify")
             row["serve_after"] = decide(service, artifact)

@@ -9,6 +9,7 @@ import pathlib
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -36,13 +37,17 @@ INSTANCE = {"pod": "", "instance": "main"}
 
 
 def safetensors(tensors):
+    return typed_safetensors({name: ("U8", [len(content)], content) for name, content in tensors.items()})
+
+
+def typed_safetensors(tensors):
     header, at = {}, 0
-    for name, content in tensors.items():
-        header[name] = {"dtype": "U8", "shape": [len(content)], "data_offsets": [at, at + len(content)]}
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(content)]}
         at += len(content)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + b"".join(tensors.values())
+    return len(text).to_bytes(8, "little") + text + b"".join(content for _, _, content in tensors.values())
 
 
 def payload(envelope):
@@ -206,6 +211,58 @@ class Memory(NodeTestCase):
         self.assertEqual(found["tensor"], "out")
         self.until(process, "instance", state="violated")
         registration.close()
+
+    # What a server holds of F32 files: q, k and v joined and cast, the norm as it is.
+    def test_weights_with_a_layout_are_those_of_the_files(self):
+        numbers = {name: [(index * 7 + at) / 8 for index in range(8)]
+                   for at, name in enumerate(("k_proj", "norm", "q_proj", "v_proj"))}
+        files = {f"{name}.weight": ("F32", [4, 2] if name != "norm" else [8], struct.pack("<8f", *values))
+                 for name, values in numbers.items()}  # fmt: skip
+        (self.dir / "llm/model.safetensors").write_bytes(typed_safetensors(files))
+        made = self.assay("manifest", "create", "llm", "--name", "acme/llm", "--location", "pvc://a/llm", "--key",
+                          "publisher.pem", "--out", "llm.json", "-o", "json").json()  # fmt: skip
+        self.artifact = made["artifact"]
+        self.answer("GET /v1/manifests", Answer(200, {"items": [
+            {"id": made["id"], "name": "acme/llm", "artifact": self.artifact}]}))  # fmt: skip
+        self.answer(f"GET /v1/manifests/{made['id']}", Answer(
+            200, (self.dir / "llm.json").read_bytes(), "application/vnd.dsse.envelope.v1+json"))
+        # Each number is exact in BF16: the upper half of its bits.
+        joined = b"".join(struct.pack("<f", value)[2:] for name in ("q_proj", "k_proj", "v_proj")
+                          for value in numbers[name])  # fmt: skip
+        shared = assay.SharedTensors({"qkv_proj.weight": ("BF16", [12, 2], joined),
+                                      "norm.weight": ("F32", [8], files["norm.weight"][2])})  # fmt: skip
+        parts = [{"entry": f"{name}.weight"} for name in ("q_proj", "k_proj", "v_proj")]
+        layout = {"artifact": self.artifact, "ranks": [{"tensors": [
+            {"name": "norm.weight", "dtype": "F32", "shape": [8], "from": {"entry": "norm.weight"}},
+            {"name": "qkv_proj.weight", "dtype": "BF16", "shape": [12, 2],
+             "from": {"cast": {"concat": parts, "axis": 0}, "to": "BF16"}}]}]}  # fmt: skip
+        process = self.start("--map", f"pvc://a/llm={self.dir / 'llm'},volume=pv")
+        registration = assay.register(shared, artifact=self.artifact, socket=str(self.path), layout=layout)
+        self.addCleanup(registration.close)
+        self.order("verified")
+        self.assertEqual(registration.wait(harness.SLOW), "verified")
+        report = payload(self.envelope())
+        tensors = [entry for entry in self.objects() if "name" in entry]
+        self.assertEqual((report["entries"], report["not_covered"]), (tensors, []))
+        told = report["memory"]["layout"]
+        self.assertEqual((told["kind"], told["by_table"]), ("recipe", True))
+        text = json.dumps(layout, sort_keys=True, separators=(",", ":"))
+        self.assertEqual(told["digest"], "sha256:" + hashlib.sha256(text.encode()).hexdigest())
+        shared["qkv_proj.weight"][47] ^= 1
+        self.assertEqual(registration.verify_now(harness.SLOW), "violated")
+        self.assertEqual([one.tensor for one in registration.findings], ["qkv_proj.weight"])
+        self.until(process, "instance", state="violated")
+        registration.close()
+        # From the start another one of the joined matrices differs: no entry in it is as in the manifest.
+        wrong = assay.register(shared, artifact=self.artifact, socket=str(self.path), layout=layout)
+        self.addCleanup(wrong.close)
+        self.server.requests.clear()
+        self.order("mismatch")
+        self.assertEqual(wrong.wait(harness.SLOW), "violated")
+        seen = {entry["name"]: entry for entry in payload(self.envelope())["entries"]}
+        for entry in tensors:
+            self.assertEqual(seen[entry["name"]] == entry, entry["name"] == "norm.weight")
+        wrong.close()
 
     def test_the_python_package_without_pytorch(self):
         shared = assay.SharedTensors({name: ("U8", [len(content)], content)
