@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/vectors.h"
+#include "tests/gpu_hash/support.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -22,7 +22,7 @@ std::uint32_t bits_of(const Json& row, const char* member) {
 }
 
 TEST(Cast, Vectors_Hold) {
-  const Json casts = test::load_vectors("casts.json")["casts"];
+  const Json casts = test::load_vectors("casts")["casts"];
   ASSERT_GT(casts.size(), 200U);
   Bytes f32;
   Bytes bf16;
