@@ -18,6 +18,10 @@ Engine* Engine::of_device(std::string_view uuid) {
   return !uuid.empty() && uuid == info().uuid ? this : nullptr;
 }
 
+Result<Derived> Engine::derive(const DeriveRequest&, const HashRequest&) {
+  return fail(ErrorCode::kInvalidParameter, info().device + ": this engine derives nothing");
+}
+
 Result<std::shared_ptr<const DeviceMemory>> Engine::import_memory(Descriptor, std::uint64_t) {
   return no_memory(*this);
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu_hash/derive.h"
 #include "gpu_hash/region.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/bytes.h"
@@ -44,6 +45,12 @@ struct ObjectDigests {
   // Digest i covers bytes [i * span, (i + 1) * span). Empty for an empty object and when no outline
   // was asked for.
   std::vector<Digest> outline;
+};
+
+// The result of Engine::derive(). A list of digests may have an outline, as the request wants it.
+struct Derived {
+  std::vector<ObjectDigests> sources;  // of all loads, one after the other
+  std::vector<ObjectDigests> results;
 };
 
 // The device and driver that compute, for reports and messages.
@@ -82,6 +89,15 @@ class Engine {
   // in `where`; device-failed; device-self-test-failed; cancelled when a stop was requested.
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
+
+  // Returns how much derive() takes at once; nothing: this engine derives nothing.
+  [[nodiscard]] virtual DeriveRoom derive_room() const { return {}; }
+  // Hashes the sources, moves their elements to the results and hashes these; nothing of both is
+  // kept. The caller must compare the digests of the sources before it uses those of the results.
+  // HashRequest::progress counts the bytes of sources. Errors: those of hash() and of
+  // check(DeriveRequest).
+  [[nodiscard]] virtual Result<Derived> derive(const DeriveRequest& derivation,
+                                               const HashRequest& request);
 
   // Returns the engine of the device with this UUID: this engine, or one of those that this engine
   // is made of; nullptr when there is none. The returned engine lives as long as this engine.

@@ -33,6 +33,7 @@ EngineOnDemand::EngineOnDemand(Make make, std::unique_ptr<gpu_hash::Engine> engi
                                std::chrono::milliseconds linger)
     : make_(std::move(make)),
       info_(engine->info()),
+      room_(engine->derive_room()),
       linger_(linger),
       engine_(std::move(engine)),
       used_(std::chrono::steady_clock::now()),
@@ -66,19 +67,30 @@ Result<std::shared_ptr<gpu_hash::Engine>> EngineOnDemand::wake() {
   return engine_;
 }
 
-Result<std::vector<gpu_hash::ObjectDigests>> EngineOnDemand::hash(
-    std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) {
+template <typename Use>
+auto EngineOnDemand::with_engine(const Use& use)
+    -> decltype(use(std::declval<gpu_hash::Engine&>())) {
   std::unique_lock lock(mutex_);
   ASSAY_ASSIGN(std::shared_ptr<gpu_hash::Engine> engine, wake());
   ++users_;
   lock.unlock();
-  auto digests = engine->hash(regions, request);
+  auto result = use(*engine);
   engine.reset();
   lock.lock();
   --users_;
   used_ = std::chrono::steady_clock::now();
   changed_.notify_all();
-  return digests;
+  return result;
+}
+
+Result<std::vector<gpu_hash::ObjectDigests>> EngineOnDemand::hash(
+    std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) {
+  return with_engine([&](gpu_hash::Engine& engine) { return engine.hash(regions, request); });
+}
+
+Result<gpu_hash::Derived> EngineOnDemand::derive(const gpu_hash::DeriveRequest& derivation,
+                                                 const gpu_hash::HashRequest& request) {
+  return with_engine([&](gpu_hash::Engine& engine) { return engine.derive(derivation, request); });
 }
 
 gpu_hash::Engine* EngineOnDemand::of_device(std::string_view uuid) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "gpu_hash/engine.h"
 
@@ -32,6 +33,9 @@ class EngineOnDemand final : public gpu_hash::Engine {
   // Errors: those of Engine::hash() and of `make`.
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
       std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override;
+  [[nodiscard]] gpu_hash::DeriveRoom derive_room() const override { return room_; }
+  [[nodiscard]] Result<gpu_hash::Derived> derive(const gpu_hash::DeriveRequest& derivation,
+                                                 const gpu_hash::HashRequest& request) override;
   // Returns an engine that only describes the device (Engine::info()): its hash() fails with
   // invalid-parameter. Returns null when the engine does not have this device, or when `make`
   // fails.
@@ -43,10 +47,14 @@ class EngineOnDemand final : public gpu_hash::Engine {
   EngineOnDemand(Make make, std::unique_ptr<gpu_hash::Engine> engine,
                  std::chrono::milliseconds linger);
   [[nodiscard]] Result<std::shared_ptr<gpu_hash::Engine>> wake();
+  // Calls `use` with the engine, which stays until then.
+  template <typename Use>
+  [[nodiscard]] auto with_engine(const Use& use) -> decltype(use(std::declval<gpu_hash::Engine&>()));
   void rest(const std::stop_token& stop);
 
   const Make make_;
   const gpu_hash::EngineInfo info_;
+  const gpu_hash::DeriveRoom room_;
   const std::chrono::milliseconds linger_;
   std::mutex mutex_;  // guards the members up to devices_
   std::condition_variable_any changed_;

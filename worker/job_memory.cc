@@ -16,8 +16,9 @@ namespace {
 class FileBytes final : public EntryBytes {
  public:
   explicit FileBytes(const NodeModel& files) : files_(files) {}
-  [[nodiscard]] Result<Bytes> read(std::uint64_t entry, std::uint64_t index) override {
-    return files_.read({entry, index}, kEntryWindow);
+  [[nodiscard]] Result<gpu_hash::Region> region(std::uint64_t entry, std::uint64_t offset,
+                                                std::uint64_t size) override {
+    return files_.region(entry, offset, size);
   }
 
  private:

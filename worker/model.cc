@@ -362,6 +362,19 @@ Result<std::vector<OutlineSubmission::Item>> NodeModel::outline(
   return items;
 }
 
+Result<gpu_hash::Region> NodeModel::region(std::uint64_t entry, std::uint64_t offset,
+                                           std::uint64_t size) const {
+  const Object* object = at(entry);
+  if (object == nullptr) {
+    return fail(ErrorCode::kNotFound, "The entry was not found", std::to_string(entry));
+  }
+  if (offset > object->size || size > object->size - offset) {
+    return fail(ErrorCode::kContentMismatch, "The file has another size of the entry",
+                std::to_string(entry));
+  }
+  return gpu_hash::file_region(object->source, object->offset + offset, size);
+}
+
 Result<Bytes> NodeModel::read(const SpotSpan& place, std::uint64_t span) const {
   ASSAY_TRY(check_outline_span(parameters_, span));
   const Object* object = at(place.entry);

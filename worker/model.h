@@ -63,6 +63,12 @@ class NodeModel {
       gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
       const std::stop_token& stop) const;
 
+  // Returns bytes [offset, offset + size) of the own bytes of an entry, or of a tensor in a file
+  // that was found, to be read by an engine. Errors: not-found; content-mismatch when the file has
+  // no such bytes of the entry.
+  [[nodiscard]] Result<gpu_hash::Region> region(std::uint64_t entry, std::uint64_t offset,
+                                                std::uint64_t size) const;
+
   // Reads the bytes of the span `place` of the own bytes of an entry, or of a tensor in a file that
   // was hashed. Each span has `span` bytes; the last one may be shorter. Errors: not-found;
   // invalid-parameter for a span beyond the end of the own bytes; limit-exceeded for more than 64

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "gpu_hash/cpu/cpuinfo.h"
+#include "gpu_hash/cpu/derive.h"
 #include "gpu_hash/cpu/leaves.h"
 #include "gpu_hash/read_sink.h"
 #include "gpu_hash/tree/fold.h"
@@ -194,6 +195,12 @@ class CpuEngine final : public Engine {
     return job.take();
   }
 
+  [[nodiscard]] DeriveRoom derive_room() const override { return kHostDeriveRoom; }
+  [[nodiscard]] Result<Derived> derive(const DeriveRequest& derivation,
+                                       const HashRequest& request) override {
+    return derivation_.derive(*this, threads_, derivation, request);
+  }
+
  private:
   // No more threads than there are segments.
   [[nodiscard]] unsigned useful_threads(std::span<const std::uint64_t> sizes) const {
@@ -210,6 +217,7 @@ class CpuEngine final : public Engine {
   unsigned threads_;
   LeavesPool pool_;
   EngineInfo info_;
+  HostDerivation derivation_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "gpu_hash/driver_process/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stop_token>
 #include <utility>
 
@@ -104,6 +105,29 @@ Result<std::vector<ObjectDigests>> ProcessEngine::hash(std::span<const Region> r
                                                        const HashRequest& request) {
   ASSAY_TRY(check(request));
   ASSAY_ASSIGN(std::vector<std::uint64_t> sizes, region_sizes(regions));
+  return call(regions, std::move(sizes), request, nullptr);
+}
+
+Result<Derived> ProcessEngine::derive(const DeriveRequest& derivation, const HashRequest& request) {
+  ASSAY_TRY(check(request));
+  ASSAY_TRY(check(derivation, derive_room()));
+  const std::vector<Region> sources = sources_of(derivation);
+  ASSAY_ASSIGN(std::vector<std::uint64_t> sizes, region_sizes(sources));
+  sizes.insert(sizes.end(), derivation.results.begin(), derivation.results.end());
+  ASSAY_ASSIGN(std::vector<ObjectDigests> all,
+               call(sources, std::move(sizes), request, &derivation));
+  Derived derived;
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(sources.size());
+  derived.results.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
+  all.erase(first, all.end());
+  derived.sources = std::move(all);
+  return derived;
+}
+
+Result<std::vector<ObjectDigests>> ProcessEngine::call(std::span<const Region> regions,
+                                                       std::vector<std::uint64_t> sizes,
+                                                       const HashRequest& request,
+                                                       const DeriveRequest* derivation) {
   const std::scoped_lock lock(mutex_);
   if (request.stop.stop_requested()) {
     return stopped();
@@ -113,7 +137,7 @@ Result<std::vector<ObjectDigests>> ProcessEngine::hash(std::span<const Region> r
   if (status) {
     const std::stop_callback on_stop(request.stop, [this] { process_->abandon(); });
     RequestSender sender(*process_, regions);
-    status = sender.send(request);
+    status = sender.send(request, derivation);
     if (status) {
       status = receive_answer(*process_, program_.times, request, sender, answer);
     }

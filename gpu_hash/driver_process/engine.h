@@ -39,12 +39,20 @@ class ProcessEngine final : public Engine {
   // A stop ends the process.
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                         const HashRequest& request) override;
+  [[nodiscard]] DeriveRoom derive_room() const override { return kDeviceDeriveRoom; }
+  [[nodiscard]] Result<Derived> derive(const DeriveRequest& derivation,
+                                       const HashRequest& request) override;
 
  private:
   ProcessEngine(DriverProgram program, DevicePlace place, const EngineOptions& options)
       : program_(std::move(program)), place_(std::move(place)), options_(options) {}
   [[nodiscard]] Result<EngineInfo> open();
   [[nodiscard]] Status revive();
+  // Has the process hash or derive; `sizes` are those of the objects whose digests it answers.
+  [[nodiscard]] Result<std::vector<ObjectDigests>> call(std::span<const Region> regions,
+                                                        std::vector<std::uint64_t> sizes,
+                                                        const HashRequest& request,
+                                                        const DeriveRequest* derivation);
 
   const DriverProgram program_;
   const DevicePlace place_;

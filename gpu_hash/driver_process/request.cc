@@ -113,13 +113,39 @@ Status RequestSender::send_pieces() {
   return message.pieces.empty() ? Status{} : process_.send(message);
 }
 
-Status RequestSender::send(const HashRequest& request) {
+Status RequestSender::send_derivation(const DeriveRequest& derivation) {
+  driver::Loads loads;
+  for (const DeriveLoad& load : derivation.loads) {
+    loads.loads.push_back({load.sources.size(), load.moves.size()});
+  }
+  if (loads.loads.size() > driver::kMaxLoads || derivation.results.size() > driver::kMaxLoads) {
+    return fail(ErrorCode::kLimitExceeded, "a derivation has too many loads or results");
+  }
+  ASSAY_TRY(process_.send(loads));
+  driver::Moves message;
+  for (const DeriveLoad& load : derivation.loads) {
+    for (const Move& move : load.moves) {
+      message.moves.push_back(move);
+      if (message.moves.size() == driver::kMaxMoves) {
+        ASSAY_TRY(process_.send(message));
+        message.moves.clear();
+      }
+    }
+  }
+  ASSAY_TRY(process_.send(message));
+  return process_.send(driver::Results{derivation.results});
+}
+
+Status RequestSender::send(const HashRequest& request, const DeriveRequest* derivation) {
   ASSAY_TRY(collect());
   ASSAY_TRY(process_.send(
       driver::Call{request.parameters.hash, request.parameters.chunk_size, request.outline_span}));
   ASSAY_TRY(send_files());
   ASSAY_TRY(send_memory());
   ASSAY_TRY(send_pieces());
+  if (derivation != nullptr) {
+    ASSAY_TRY(send_derivation(*derivation));
+  }
   return process_.send(driver::Go{});
 }
 

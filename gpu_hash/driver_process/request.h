@@ -23,9 +23,10 @@ class RequestSender {
   RequestSender(DriverProcess& process, std::span<const Region> regions)
       : process_(process), regions_(regions) {}
 
-  // Sends all messages from Call to Go. Errors: invalid-parameter for device memory;
+  // Sends all messages from Call to Go; with `derivation`, whose sources the regions are, a call of
+  // derive(). Errors: invalid-parameter for device memory;
   // limit-exceeded; file-unreadable; those of DriverProcess::send().
-  [[nodiscard]] Status send(const HashRequest& request);
+  [[nodiscard]] Status send(const HashRequest& request, const DeriveRequest* derivation = nullptr);
   // Tells the files what kept writers away while the process read them, as Done says. Returns false
   // when that is not one known value for each file.
   [[nodiscard]] bool note(const Bytes& protections) const;
@@ -37,6 +38,7 @@ class RequestSender {
   [[nodiscard]] Status send_files();
   [[nodiscard]] Status send_memory();
   [[nodiscard]] Status send_pieces();
+  [[nodiscard]] Status send_derivation(const DeriveRequest& derivation);
   [[nodiscard]] driver::Piece wire_piece(const Piece& piece) const;
   [[nodiscard]] Result<std::uint32_t> folder_of(const SourceFile& file);
 

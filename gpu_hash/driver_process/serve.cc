@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,7 @@ class Arriving {
 
   HashRequest request{};
   std::vector<Region> regions{};
+  std::optional<DeriveRequest> derivation{};
 
   void add(Descriptor folder) {
     folders_.push_back(std::make_shared<const Directory>(std::move(folder)));
@@ -97,7 +99,33 @@ class Arriving {
       add(piece, regions.back());
     }
   }
+  void add(const driver::Loads& message) {
+    loads_.insert(loads_.end(), message.loads.begin(), message.loads.end());
+  }
+  void add(const driver::Moves& message) {
+    moves_.insert(moves_.end(), message.moves.begin(), message.moves.end());
+  }
+  void add(const driver::Results& message) {
+    require(!derivation);
+    derivation.emplace();
+    derivation->results = message.sizes;
+  }
   [[nodiscard]] bool is_whole() const { return !open_; }
+  // Gives the loads of the derivation their sources and moves.
+  void divide() {
+    auto source = regions.begin();
+    auto move = moves_.begin();
+    for (const driver::Load& load : loads_) {
+      require(load.sources <= static_cast<std::uint64_t>(regions.end() - source) &&
+              load.moves <= static_cast<std::uint64_t>(moves_.end() - move));
+      const auto sources_end = source + static_cast<std::ptrdiff_t>(load.sources);
+      const auto moves_end = move + static_cast<std::ptrdiff_t>(load.moves);
+      derivation->loads.push_back({{source, sources_end}, {move, moves_end}});
+      source = sources_end;
+      move = moves_end;
+    }
+    require(source == regions.end() && move == moves_.end());
+  }
   [[nodiscard]] driver::Done done() const {
     driver::Done done;
     for (const auto& file : files_) {
@@ -123,6 +151,8 @@ class Arriving {
   std::vector<std::shared_ptr<const Directory>> folders_;
   std::vector<std::shared_ptr<const SourceFile>> files_;
   std::unique_ptr<const Mapping> memory_;
+  std::vector<driver::Load> loads_;
+  std::vector<Move> moves_;
   bool open_ = false;  // the last region has more pieces
 };
 
@@ -184,6 +214,12 @@ class Server {
       arriving_->add(file, memory->size);
     } else if (const auto* const pieces = std::get_if<driver::Pieces>(&message)) {
       arriving_->add(*pieces);
+    } else if (const auto* const loads = std::get_if<driver::Loads>(&message)) {
+      arriving_->add(*loads);
+    } else if (const auto* const moves = std::get_if<driver::Moves>(&message)) {
+      arriving_->add(*moves);
+    } else if (const auto* const results = std::get_if<driver::Results>(&message)) {
+      arriving_->add(*results);
     } else {
       require(arriving_->is_whole());
       begin([this, call = std::shared_ptr<Arriving>(std::move(arriving_))] { return hash(*call); });
@@ -252,8 +288,15 @@ class Server {
       return fail(ErrorCode::kInvalidParameter, "there is no engine yet");
     }
     call.request.progress = [this](std::uint64_t bytes) { progress(bytes); };
-    ASSAY_ASSIGN(const std::vector<ObjectDigests> hashed,
-                 engine_->hash(call.regions, call.request));
+    std::vector<ObjectDigests> hashed;
+    if (call.derivation) {
+      call.divide();
+      ASSAY_ASSIGN(Derived derived, engine_->derive(*call.derivation, call.request));
+      hashed = std::move(derived.sources);
+      std::ranges::move(derived.results, std::back_inserter(hashed));
+    } else {
+      ASSAY_ASSIGN(hashed, engine_->hash(call.regions, call.request));
+    }
     driver::Digests message;
     const auto add = [&](const Digest& digest) {
       message.digests.push_back(digest);

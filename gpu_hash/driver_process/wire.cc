@@ -21,6 +21,17 @@ auto members(T& m) {
                   m.max_allocation_bytes, m.compute_units);
 }
 
+template <typename T>
+  requires std::same_as<std::remove_const_t<T>, MoveLoop>
+auto members(T& m) {
+  return std::tie(m.count, m.from, m.to);
+}
+template <typename T>
+  requires std::same_as<std::remove_const_t<T>, Move>
+auto members(T& m) {
+  return std::tie(m.kind, m.from, m.to, m.outer, m.inner);
+}
+
 namespace driver {
 namespace {
 
@@ -63,6 +74,14 @@ auto members([[maybe_unused]] T& m) {
     return std::tie(m.source, m.file, m.offset, m.size, m.ends);
   } else if constexpr (Is<T, Pieces>) {
     return std::tie(m.pieces);
+  } else if constexpr (Is<T, Load>) {
+    return std::tie(m.sources, m.moves);
+  } else if constexpr (Is<T, Loads>) {
+    return std::tie(m.loads);
+  } else if constexpr (Is<T, Moves>) {
+    return std::tie(m.moves);
+  } else if constexpr (Is<T, Results>) {
+    return std::tie(m.sizes);
   } else if constexpr (Is<T, Hello>) {
     return std::tie(m.build);
   } else if constexpr (Is<T, Failure>) {

@@ -69,6 +69,10 @@ Status ClEngine::make_lanes() {
                                              levels_of_slice(slice_bytes_)));
     lanes_.push_back(std::move(lane));
   }
+  return make_staging();
+}
+
+Status ClEngine::make_staging() {
   if (staging_.size() == 0) {
     const std::uint64_t block = std::min(kMaxBlock, slice_bytes_ / kBlocksPerSlice);
     ASSAY_ASSIGN(staging_, ClStaging::create(session_, block, kBlocks));
@@ -232,6 +236,16 @@ Result<std::vector<ObjectDigests>> ClEngine::run_stream(ClKernels& kernels,
   ASSAY_TRY(make_lanes());
   return stream(session_, kernels, lanes_, staging_, regions, request,
                 {threads_, slice_bytes_, alignment});
+}
+
+Result<Derived> ClEngine::derive(const DeriveRequest& derivation, const HashRequest& request) {
+  ASSAY_TRY(check(request));
+  const std::scoped_lock lock(mutex_);
+  ASSAY_ASSIGN(ClKernels* const kernels,
+               resident_kernels(request.parameters.hash, request.progress));
+  ASSAY_TRY(make_staging());
+  return derivation_.run({session_, *kernels, scratch_, staging_, cache_, threads_, batch_bytes_},
+                         derivation, request);
 }
 
 Imports ClEngine::imports() const {

@@ -13,6 +13,7 @@
 
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/engine.h"
+#include "gpu_hash/opencl/derive.h"
 #include "gpu_hash/opencl/device.h"
 #include "gpu_hash/opencl/kernels.h"
 #include "gpu_hash/opencl/lane.h"
@@ -38,6 +39,9 @@ class ClEngine final : public Engine {
   [[nodiscard]] const EngineInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                         const HashRequest& request) override;
+  [[nodiscard]] DeriveRoom derive_room() const override { return kDeviceDeriveRoom; }
+  [[nodiscard]] Result<Derived> derive(const DeriveRequest& derivation,
+                                       const HashRequest& request) override;
   [[nodiscard]] Imports imports() const override;
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size) override;
@@ -73,6 +77,7 @@ class ClEngine final : public Engine {
   ClEngine(ClSession session, const EngineOptions& options, KernelCache cache,
            std::uint64_t slice_bytes);
   [[nodiscard]] Status make_lanes();
+  [[nodiscard]] Status make_staging();
   [[nodiscard]] Status test(ClKernels& kernels, HashAlgorithm algorithm);
   [[nodiscard]] Status test_resident(ClKernels& kernels, HashAlgorithm algorithm);
   // Loads a variant and tests it. A cached binary that fails the test is built again from source.
@@ -106,6 +111,7 @@ class ClEngine final : public Engine {
   ClStaging staging_;          // made together with the lanes
   std::array<Tested, 2> tested_;
   ResidentScratch scratch_;
+  ClDerivation derivation_;
   Path last_path_;
 };
 

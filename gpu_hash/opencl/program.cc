@@ -78,7 +78,8 @@ Bytes binary_of(cl_program program) {
 Digest kernel_digest() {
   return sha(HashAlgorithm::kSha256, {as_bytes(embedded::kBuffersCl), as_bytes(embedded::kTagsCl),
                                       as_bytes(embedded::kSha256Cl), as_bytes(embedded::kSha384Cl),
-                                      as_bytes(embedded::kTreeCl), as_bytes(embedded::kTagPassCl)});
+                                      as_bytes(embedded::kTreeCl), as_bytes(embedded::kTagPassCl),
+                                      as_bytes(embedded::kMovesCl)});
 }
 
 std::string program_cache_key(const ClSession& session, const ProgramSource& source) {

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <numeric>
 #include <optional>
-#include <thread>
 #include <utility>
 
-#include "gpu_hash/files/piece_reader.h"
+#include "gpu_hash/opencl/block_filler.h"
 #include "gpu_hash/tree/fold.h"
 #include "gpu_hash/tree/slice_layout.h"
 
@@ -20,10 +17,6 @@ namespace {
 
 // A slice takes this many whole segments, so that little of it stays empty.
 constexpr std::uint64_t kSegmentsPerSlice = 16;
-// Blocks that are filled at a time; the others are on their way to the device.
-constexpr std::size_t kFilling = 3;
-// What a thread fills at a time: a block has parts for many threads, and they stay in their caches.
-constexpr std::uint64_t kPart = std::uint64_t{512} << 10;  // bytes
 
 std::uint64_t segment_size(std::uint64_t slice_bytes, const HashRequest& request) {
   const std::uint64_t size =
@@ -31,121 +24,23 @@ std::uint64_t segment_size(std::uint64_t slice_bytes, const HashRequest& request
   return request.outline_span == 0 ? size : std::min(size, request.outline_span);
 }
 
-// Brings segments into staging blocks with threads that live as long as the call.
-class Filler {
- public:
-  Filler(std::span<const Region> regions, const std::stop_token& stop, unsigned threads)
-      : regions_(regions), stop_(stop) {
-    for (unsigned i = 0; i < std::max(threads, 1U); ++i) {
-      threads_.emplace_back([this] { work(); });
+// Brings what lies in a slice from byte `begin` on into `out`.
+Status read_slice(std::span<const Region> regions, const SliceLayout& layout, PieceReader& reader,
+                  std::uint64_t begin, std::span<std::uint8_t> out) {
+  const std::uint64_t end = begin + out.size();
+  const std::span<const Segment> segments = layout.segments();
+  for (std::size_t i = layout.find(begin); i < segments.size(); ++i) {
+    const std::uint64_t first = layout.extents()[2 * i];
+    const std::uint64_t from = std::max(first, begin);
+    const std::uint64_t to = std::min(first + segments[i].size, end);
+    if (from >= to) {
+      break;
     }
+    ASSAY_TRY(reader.read(regions[segments[i].region], segments[i].offset + (from - first),
+                          out.subspan(from - begin, to - from)));
   }
-  ~Filler() {
-    {
-      const std::scoped_lock lock(mutex_);
-      end_ = true;
-    }
-    wake_.notify_all();
-  }
-  Filler(const Filler&) = delete;
-  Filler& operator=(const Filler&) = delete;
-
-  // Starts to fill `block` with what lies in the slice from byte `begin` on. All of them must stay
-  // until wait() has returned or this object is gone.
-  void post(const SliceLayout& layout, std::uint64_t begin, std::span<std::uint8_t> block) {
-    {
-      const std::scoped_lock lock(mutex_);
-      const std::uint64_t parts = (block.size() + kPart - 1) / kPart;
-      blocks_.push_back({&layout, begin, block, 0, parts, parts});
-    }
-    wake_.notify_all();
-  }
-
-  // Waits for the block that was posted first, and forgets it.
-  Status wait() {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return blocks_.front().missing == 0; });
-    blocks_.pop_front();
-    return error_ ? Status(std::unexpected(*error_)) : Status{};
-  }
-
- private:
-  struct Block {
-    const SliceLayout* layout;
-    std::uint64_t begin;  // bytes in the slice
-    std::span<std::uint8_t> memory;
-    std::uint64_t next;  // part that nobody has taken
-    std::uint64_t parts;
-    std::uint64_t missing;  // parts that are not yet there
-  };
-
-  // The first block with work; nullptr when there is none.
-  Block* next_block() {
-    for (Block& block : blocks_) {
-      if (block.next < block.parts) {
-        return &block;
-      }
-    }
-    return nullptr;
-  }
-
-  void work() {
-    PieceReader reader;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      Block* block = nullptr;
-      wake_.wait(lock, [&] { return end_ || (block = next_block()) != nullptr; });
-      if (end_) {
-        return;
-      }
-      // Addresses in a deque stay while its ends change, and this block stays while parts of it are
-      // missing.
-      const std::uint64_t part = block->next++;
-      const bool skip = error_.has_value();
-      lock.unlock();
-      Status status = skip ? Status{} : fill(reader, *block, part);
-      lock.lock();
-      if (!status && !error_) {
-        error_ = std::move(status).error();
-      }
-      if (--block->missing == 0) {
-        done_.notify_one();
-      }
-    }
-  }
-
-  Status fill(PieceReader& reader, const Block& block, std::uint64_t part) const {
-    if (stop_.stop_requested()) {
-      return fail(ErrorCode::kCancelled, "hashing was stopped on request");
-    }
-    const std::span<std::uint8_t> out = block.memory.subspan(
-        part * kPart, std::min<std::uint64_t>(kPart, block.memory.size() - part * kPart));
-    const std::uint64_t begin = block.begin + part * kPart;  // in the slice, as what follows
-    const std::uint64_t end = begin + out.size();
-    const std::span<const Segment> segments = block.layout->segments();
-    for (std::size_t i = block.layout->find(begin); i < segments.size(); ++i) {
-      const std::uint64_t first = block.layout->extents()[2 * i];
-      const std::uint64_t from = std::max(first, begin);
-      const std::uint64_t to = std::min(first + segments[i].size, end);
-      if (from >= to) {
-        break;
-      }
-      ASSAY_TRY(reader.read(regions_[segments[i].region], segments[i].offset + (from - first),
-                            out.subspan(from - begin, to - from)));
-    }
-    return {};
-  }
-
-  std::span<const Region> regions_;
-  const std::stop_token& stop_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  std::deque<Block> blocks_;
-  std::optional<Error> error_;
-  bool end_ = false;
-  std::vector<std::jthread> threads_;  // last: they use all of it
-};
+  return {};
+}
 
 // One hash() call: slices go round the lanes until every object is folded.
 class Pipeline {
@@ -161,7 +56,8 @@ class Pipeline {
         request_(request),
         cursor_(sizes, segment_size(options.slice_bytes, request)),
         table_(sizes, request, segment_size(options.slice_bytes, request)),
-        filler_(regions, request.stop, options.threads) {
+        regions_(regions),
+        filler_(request.stop, options.threads) {
     const SliceLayout::Limits limits{options.slice_bytes, slots_of_slice(options.slice_bytes),
                                      options.alignment};
     layouts_.assign(lanes.size(), SliceLayout(request.parameters.chunk_size, limits));
@@ -218,9 +114,14 @@ class Pipeline {
     const std::size_t block = posted_++ % staging_.size();
     ASSAY_TRY(staging_.wait(session_, block));
     loads_.push_back({lane, block, offset, size});
-    filler_.post(layouts_[lane], offset, staging_.block(block).first(size));
+    filler_.post(
+        [this, &layout = layouts_[lane]](PieceReader& reader, std::uint64_t begin,
+                                         std::span<std::uint8_t> out) {
+          return read_slice(regions_, layout, reader, begin, out);
+        },
+        offset, staging_.block(block).first(size));
     // No more than there are blocks and lanes to be filled without being sent.
-    const bool enough = loads_.size() > kFilling || loads_.size() + 1 >= staging_.size() ||
+    const bool enough = loads_.size() > BlockFiller::kFilling || loads_.size() + 1 >= staging_.size() ||
                         loads_.size() + 1 >= lanes_.size();
     return enough ? send() : Status{};
   }
@@ -275,7 +176,8 @@ class Pipeline {
   std::deque<Load> loads_;            // posted and not sent
   std::size_t posted_ = 0;            // blocks
   std::size_t last_ = 0;              // lane
-  Filler filler_;                     // last: its threads use layouts and lanes
+  std::span<const Region> regions_;
+  BlockFiller filler_;                     // last: its threads use layouts and lanes
 };
 
 }  // namespace
@@ -295,11 +197,9 @@ Result<std::vector<ObjectDigests>> stream(const ClSession& session, ClKernels& k
                                           const HashRequest& request,
                                           const StreamOptions& options) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  // No more threads than parts.
   StreamOptions own = options;
-  const std::uint64_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-  own.threads =
-      static_cast<unsigned>(std::min<std::uint64_t>(own.threads, (bytes + kPart - 1) / kPart));
+  own.threads = BlockFiller::useful_threads(
+      options.threads, std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
   return Pipeline(session, kernels, lanes, staging, regions, sizes, request, own).work();
 }
 

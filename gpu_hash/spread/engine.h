@@ -53,6 +53,13 @@ class SpreadEngine final : public Engine {
                                                               const HashRequest& request,
                                                               const TagKey& key) override;
 
+  // The first member derives.
+  [[nodiscard]] DeriveRoom derive_room() const override { return members_.front()->derive_room(); }
+  [[nodiscard]] Result<Derived> derive(const DeriveRequest& derivation,
+                                       const HashRequest& request) override {
+    return members_.front()->derive(derivation, request);
+  }
+
   [[nodiscard]] Engine* of_device(std::string_view uuid) override;
 
   [[nodiscard]] std::size_t members() const { return members_.size(); }

@@ -26,8 +26,13 @@ using namespace assay::test;  // NOLINT(google-build-using-namespace): short exp
 class Files final : public EntryBytes {
  public:
   explicit Files(const Artifact& artifact) : artifact_(artifact) {}
-  Result<Bytes> read(std::uint64_t entry, std::uint64_t /*index*/) override {
-    return bytes.at(std::get<TensorEntry>(artifact_.entries.at(entry)).name);
+  Result<gpu_hash::Region> region(std::uint64_t entry, std::uint64_t offset,
+                                  std::uint64_t size) override {
+    const ByteView all = bytes.at(std::get<TensorEntry>(artifact_.entries.at(entry)).name);
+    if (offset + size > all.size()) {
+      return fail(ErrorCode::kContentMismatch, "The file is shorter");
+    }
+    return gpu_hash::host_region(all.subspan(offset, size));
   }
   std::map<std::string, Bytes> bytes;
 

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of the tensor entries of a model on this node, each verified against the manifest before
-// anybody sees it. Host memory is bounded, whatever the sizes of the entries.
+// Digests of the windows of tensor entries, as files had them when they were read, and what they
+// say of these entries.
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <map>
-#include <span>
-#include <stop_token>
-#include <utility>
+#include <optional>
 #include <vector>
 
-#include "gpu_hash/engine.h"
+#include "gpu_hash/region.h"
 #include "schemas/core/artifact.h"
 
 namespace assay::worker {
@@ -24,52 +21,37 @@ inline constexpr std::uint64_t kEntryWindow = std::uint64_t{1} << 20;
 class EntryBytes {
  public:
   virtual ~EntryBytes() = default;
-  // Reads window `index` of the entry at a position of the artifact. Errors: those of reading a
-  // file.
-  [[nodiscard]] virtual Result<Bytes> read(std::uint64_t entry, std::uint64_t index) = 0;
+  // Returns bytes [offset, offset + size) of the entry at a position of the artifact. Errors: those
+  // of finding a file; content-mismatch when the file has no such bytes of the entry.
+  [[nodiscard]] virtual Result<gpu_hash::Region> region(std::uint64_t entry, std::uint64_t offset,
+                                                        std::uint64_t size) = 0;
 };
 
-// Keeps windows of entries. The digests of all windows of an entry lead to the root that the
-// manifest has. When a window is read again, its digest must be the same.
+// The digests of all windows of an entry lead to the root that the manifest has. When a window is
+// read again, its digest must be the same.
 class VerifiedEntries {
  public:
-  // Keeps at most `budget` bytes of windows. All references must outlive this object.
-  VerifiedEntries(const Artifact& artifact, EntryBytes& bytes, gpu_hash::Engine& engine,
-                  std::uint64_t budget, std::stop_token stop);
+  // `artifact` must outlive this object.
+  explicit VerifiedEntries(const Artifact& artifact) : artifact_(artifact) {}
 
-  // Returns the bytes of window `index` of the entry at a position of the artifact; they are valid
-  // until the next call. Errors: content-mismatch, with the label of the entry, when the bytes are
-  // not those of the manifest; those of EntryBytes::read() and of the engine.
-  [[nodiscard]] Result<ByteView> window(std::uint64_t entry, std::uint64_t index);
+  // Notes the digest of window `index` of the entry at a position of the artifact. Errors:
+  // content-mismatch, with the label of the entry, when it had another one before, and when all
+  // windows are known and are not those of the manifest.
+  [[nodiscard]] Status note(std::uint64_t entry, std::uint64_t index, const Digest& digest);
+
+  // Returns the windows that are missing until the entries of which others are known are verified,
+  // by entry.
+  [[nodiscard]] std::map<std::uint64_t, std::vector<std::uint64_t>> missing() const;
 
  private:
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // entry, window
-  struct Kept {
-    Key key;
-    Bytes bytes;
+  struct Known {
+    std::vector<std::optional<Digest>> windows;
+    std::uint64_t missing;
   };
-
   [[nodiscard]] const TensorEntry& at(std::uint64_t entry) const;
-  // Reads windows from `first` on, of one entry, and returns them with their digests.
-  struct Read {
-    std::vector<Bytes> windows;
-    std::vector<Digest> digests;
-  };
-  [[nodiscard]] Result<Read> read(std::uint64_t entry, std::uint64_t first, std::uint64_t count);
-  // Reads a whole entry and compares it with its root.
-  [[nodiscard]] Status learn(std::uint64_t entry);
-  void keep(Key key, Bytes bytes);
-  void forget(std::uint64_t entry);
 
   const Artifact& artifact_;
-  EntryBytes& bytes_;
-  gpu_hash::Engine& engine_;
-  std::uint64_t budget_;
-  std::stop_token stop_;
-  std::map<std::uint64_t, std::vector<Digest>> learned_;  // digests of windows, by entry
-  std::list<Kept> kept_;                                  // the last used one first
-  std::map<Key, std::list<Kept>::iterator> index_;
-  std::uint64_t used_ = 0;  // bytes of kept_
+  std::map<std::uint64_t, Known> known_;  // by entry
 };
 
 }  // namespace assay::worker

@@ -24,21 +24,23 @@ using namespace assay::test;  // NOLINT(google-build-using-namespace): short exp
 // Bytes in memory that stand for files.
 class Files final : public EntryBytes {
  public:
-  Result<Bytes> read(std::uint64_t entry, std::uint64_t index) override {
+  Result<gpu_hash::Region> region(std::uint64_t entry, std::uint64_t offset,
+                                  std::uint64_t size) override {
     ++reads;
     if (on_read) {
-      on_read(index);
+      on_read(offset);
     }
     const ByteView all = bytes.at(std::get<TensorEntry>(artifact->entries.at(entry)).name);
-    const std::uint64_t offset = index * kEntryWindow;
-    const ByteView part = all.subspan(offset, std::min(kEntryWindow, all.size() - offset));
-    return Bytes(part.begin(), part.end());
+    if (offset + size > all.size()) {
+      return fail(ErrorCode::kContentMismatch, "The file is shorter");
+    }
+    return gpu_hash::host_region(all.subspan(offset, size));
   }
 
   const Artifact* artifact = nullptr;
   std::map<std::string, Bytes> bytes;
   int reads = 0;
-  std::function<void(std::uint64_t index)> on_read;
+  std::function<void(std::uint64_t offset)> on_read;
 };
 
 class RecipeTest : public testing::Test {
@@ -92,7 +94,7 @@ class RecipeTest : public testing::Test {
   Result<std::vector<std::vector<Digest>>> roots(const LayoutTensor& tensor,
                                                  const std::stop_token& stop = {}) {
     const Layout layout{ArtifactId(digest_of("any")), {{{tensor}}}};
-    return expected_roots(layout, artifact_, files_, *engine_, stop, limits_);
+    return expected_roots(layout, artifact_, files_, *engine_, stop, room_);
   }
   void expect_right(const LayoutTensor& tensor) {
     const auto found = roots(tensor);
@@ -104,7 +106,7 @@ class RecipeTest : public testing::Test {
   Artifact artifact_;
   Files files_;
   // The least, so that small tensors have several of each.
-  RecipeLimits limits_{.windows = kEntryWindow, .block = kEntryWindow};
+  gpu_hash::DeriveRoom room_{.load = kEntryWindow, .results = kEntryWindow};
 };
 
 TEST_F(RecipeTest, EachOperation_GivesTheRootOfItsBytes) {
@@ -135,7 +137,7 @@ TEST_F(RecipeTest, LargeTensors_GiveTheRootOfTheirBytes) {
   expect_right(tensor(slice(a, 1, 300, 299)));
   expect_right(tensor(stack({slice(a, 0, 1, 599), slice(entry("b"), 0, 0, 599)}, 1)));
   expect_right(tensor(pad(cast(a, "F16"), 1, 3, 5), "F16"));
-  limits_ = {.windows = kEntryWindow * 8, .block = kEntryWindow * 2};
+  room_ = {.load = kEntryWindow * 8, .results = kEntryWindow * 2};
   expect_right(tensor(transpose(concat({a, entry("b")}, 1), {1, 0})));
 }
 
@@ -172,10 +174,9 @@ TEST_F(RecipeTest, ShorterTensorInTheFile_GivesNoRoot) {
 TEST_F(RecipeTest, BytesThatChangeBetweenTwoReadings_GiveNoRoot) {
   make({{"a", "F32", {600, 601}}});
   const LayoutTensor turned = tensor(transpose(entry("a"), {1, 0}));
-  const auto windows =
-      static_cast<int>(std::get<TensorEntry>(artifact_.entries[0]).size / kEntryWindow) + 1;
-  files_.on_read = [&](std::uint64_t index) {
-    if (files_.reads > windows && index == 0) {
+  int first = 0;
+  files_.on_read = [&](std::uint64_t offset) {
+    if (offset == 0 && ++first == 2) {
       files_.bytes.at("a")[5] ^= 0x10;
     }
   };
@@ -205,16 +206,26 @@ std::uint64_t most_memory() {
   return kib * 1024;
 }
 
-// Bytes of any size without memory for them.
+// Windows of any number that are all the same memory.
 class Pattern final : public EntryBytes {
  public:
-  Result<Bytes> read(std::uint64_t /*entry*/, std::uint64_t index) override {
-    Bytes window(kEntryWindow);
-    for (std::size_t i = 0; i < window.size(); i += 256) {
-      window[i] = static_cast<std::uint8_t>(index + i / 4096);
+  Pattern() : window_(kEntryWindow) {
+    for (std::size_t i = 0; i < window_.size(); i += 256) {
+      window_[i] = static_cast<std::uint8_t>(i / 4096);
     }
-    return window;
   }
+  Result<gpu_hash::Region> region(std::uint64_t /*entry*/, std::uint64_t /*offset*/,
+                                  std::uint64_t size) override {
+    gpu_hash::Region region;
+    for (std::uint64_t at = 0; at < size; at += kEntryWindow) {
+      region.pieces.emplace_back(gpu_hash::HostPiece{window_});
+    }
+    return region;
+  }
+  [[nodiscard]] ByteView window() const { return window_; }
+
+ private:
+  Bytes window_;
 };
 
 TEST_F(RecipeTest, HostMemory_IsBoundedWhateverTheSizeOfTheEntry) {
@@ -224,7 +235,7 @@ TEST_F(RecipeTest, HostMemory_IsBoundedWhateverTheSizeOfTheEntry) {
   Pattern bytes;
   std::vector<Digest> windows;
   for (std::uint64_t i = 0; i < entry_of_a.size / kEntryWindow; ++i) {
-    windows.push_back(root_of(bytes.read(0, i).value()));
+    windows.push_back(root_of(bytes.window()));
   }
   entry_of_a.root = merkle_root(HashAlgorithm::kSha256, windows);
   const LayoutTensor tensor{"t", "BF16", {rows, 1024}, cast(entry("a"), "BF16")};
