@@ -49,6 +49,30 @@ void each(const Move& move, ByteView sources, std::span<std::uint8_t> results, c
   }
 }
 
+// Rows become columns: tiles of both sides stay in the first cache, whatever the distance of rows.
+template <std::size_t Width>
+void turn(const Move& move, ByteView sources, std::span<std::uint8_t> results) {
+  constexpr std::uint64_t kTile = 32;  // elements
+  std::array<std::uint8_t, kTile * kTile * Width> tile{};
+  for (std::uint64_t i = 0; i < move.outer.count; i += kTile) {
+    const std::uint64_t rows = std::min(kTile, move.outer.count - i);
+    for (std::uint64_t j = 0; j < move.inner.count; j += kTile) {
+      const std::uint64_t columns = std::min(kTile, move.inner.count - j);
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        const std::uint8_t* in =
+            sources.data() + move.from + (i + row) * move.outer.from + j * Width;
+        for (std::uint64_t column = 0; column < columns; ++column) {
+          std::memcpy(tile.data() + (column * kTile + row) * Width, in + column * Width, Width);
+        }
+      }
+      for (std::uint64_t column = 0; column < columns; ++column) {
+        std::memcpy(results.data() + move.to + i * Width + (j + column) * move.inner.to,
+                    tile.data() + column * kTile * Width, rows * Width);
+      }
+    }
+  }
+}
+
 template <std::size_t Width>
 void copy(const Move& move, ByteView sources, std::span<std::uint8_t> results) {
   if (move.inner.from == Width && move.inner.to == Width) {
@@ -56,6 +80,10 @@ void copy(const Move& move, ByteView sources, std::span<std::uint8_t> results) {
       std::memcpy(results.data() + move.to + i * move.outer.to,
                   sources.data() + move.from + i * move.outer.from, move.inner.count * Width);
     }
+    return;
+  }
+  if (move.inner.from == Width && move.outer.to == Width) {
+    turn<Width>(move, sources, results);
     return;
   }
   each<Width, Width>(

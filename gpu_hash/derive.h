@@ -59,9 +59,10 @@ struct DeriveRoom {
   std::uint64_t results = 0;  // bytes of all results
 };
 
-// What fits the caches of a processor, or nearly.
+// The CPU engine keeps so much memory from its first derivation on. Sources of a turned result are
+// read once for each part of it that fits.
 inline constexpr DeriveRoom kHostDeriveRoom{.load = std::uint64_t{16} << 20,
-                                            .results = std::uint64_t{16} << 20};
+                                            .results = std::uint64_t{64} << 20};
 // Two loads and the results take a third of a GiB of a device; with loads of this size it copies as
 // fast as it can.
 inline constexpr DeriveRoom kDeviceDeriveRoom{.load = std::uint64_t{64} << 20,

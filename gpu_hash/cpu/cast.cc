@@ -3,6 +3,11 @@
 // small numbers matters.
 #include "gpu_hash/cast.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
 namespace assay::gpu_hash {
 namespace {
 
@@ -46,16 +51,36 @@ std::uint16_t f16_of(std::uint32_t f32) {
 }
 
 void cast_f32(ByteView f32, HalfType type, std::span<std::uint8_t> halves) {
+  static_assert(std::endian::native == std::endian::little);
+  // Numbers that are cast together: compilers make one instruction of a few of them.
+  constexpr std::size_t kTogether = 32;
+  std::array<std::uint32_t, kTogether> in{};
+  std::array<std::uint16_t, kTogether> out{};
   const auto cast = [&](auto one) {
-    for (std::size_t i = 0; i < halves.size() / 2; ++i) {
-      const std::uint8_t* const in = f32.data() + 4 * i;
-      const std::uint16_t half = one(in[0] | std::uint32_t{in[1]} << 8 |
-                                     std::uint32_t{in[2]} << 16 | std::uint32_t{in[3]} << 24);
-      halves[2 * i] = static_cast<std::uint8_t>(half);
-      halves[2 * i + 1] = static_cast<std::uint8_t>(half >> 8);
+    const std::size_t count = halves.size() / 2;
+    for (std::size_t at = 0; at < count; at += kTogether) {
+      const std::size_t some = std::min(kTogether, count - at);
+      if (some == kTogether) {
+        std::memcpy(in.data(), f32.data() + 4 * at, sizeof(in));
+      } else {
+        std::memcpy(in.data(), f32.data() + 4 * at, 4 * some);
+      }
+      for (std::size_t i = 0; i < kTogether; ++i) {
+        out[i] = one(in[i]);
+      }
+      std::memcpy(halves.data() + 2 * at, out.data(), 2 * some);
     }
   };
-  type == HalfType::kBf16 ? cast(bf16_of) : cast(f16_of);
+  if (type == HalfType::kBf16) {
+    cast([](std::uint32_t bits) {
+      // As bf16_of(): a carry of the last bits rounds up, and half way only where the number is odd.
+      const std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+      const bool is_nan = (bits & ~std::uint32_t{0x80000000}) > kInfinity;
+      return static_cast<std::uint16_t>(is_nan ? 0x7fc0 : rounded);
+    });
+  } else {
+    cast(f16_of);
+  }
 }
 
 }  // namespace assay::gpu_hash

@@ -39,6 +39,10 @@ class Cutter {
       }
       return;
     }
+    if (loops.size() == 2) {
+      go_two(loops[0], loops[1], from, to);
+      return;
+    }
     std::uint64_t reach = 1;  // elements of the tensor that the loops inside span
     for (const EntryLoop& inner : loops.subspan(1)) {
       reach += (inner.count - 1) * inner.to;
@@ -52,21 +56,39 @@ class Cutter {
       }
       return;
     }
-    // Steps that lie in the block as a whole are one move where one loop is left inside of them.
-    const auto [whole, whole_end] =
-        loops.size() == 2 ? inside(loop, to, reach) : std::pair(last, last);
     for (std::uint64_t i = first; i < last; ++i) {
-      if (i == whole && whole < whole_end) {
-        add(from + i * loop.from, to + i * loop.to, {whole_end - whole, loop.from, loop.to},
-            loops[1]);
-        i = whole_end - 1;
-        continue;
-      }
       go(level + 1, from + i * loop.from, to + i * loop.to);
     }
   }
 
  private:
+  // The steps that lie in the block as a whole are one move. Steps are those of the loop that is
+  // the outer one in the tensor, so that few of them lie in the block in part.
+  void go_two(const EntryLoop& outer, const EntryLoop& inner, std::uint64_t from,
+              std::uint64_t to) {
+    const bool turned = outer.to < inner.to;
+    const EntryLoop& steps = turned ? inner : outer;
+    const EntryLoop& other = turned ? outer : inner;
+    const std::uint64_t reach = (other.count - 1) * other.to + 1;
+    const auto [first, last] = touching(steps, to, reach);
+    const auto [whole, whole_end] = inside(steps, to, reach);
+    for (std::uint64_t i = first; i < last && moves_.size() <= most_; ++i) {
+      const std::uint64_t step_from = from + i * steps.from;
+      const std::uint64_t step_to = to + i * steps.to;
+      if (i == whole && whole < whole_end) {
+        const EntryLoop some{whole_end - whole, steps.from, steps.to};
+        add(step_from, step_to, turned ? other : some, turned ? some : other);
+        i = whole_end - 1;
+        continue;
+      }
+      const auto [begin, end] = touching(other, step_to, 1);
+      if (begin < end) {
+        add(step_from + begin * other.from, step_to + begin * other.to, {1, 0, 0},
+            {end - begin, other.from, other.to});
+      }
+    }
+  }
+
   // The steps [first, last) that reach into the block.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> touching(const EntryLoop& loop,
                                                                  std::uint64_t to,
