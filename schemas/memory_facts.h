@@ -57,7 +57,7 @@ enum class LayoutKind : std::uint8_t {
 // The layout with which memory was compared.
 struct MemoryLayout {
   LayoutKind kind = LayoutKind::kRecipe;  // never kExact
-  std::string digest;                     // text of a LayoutId
+  std::string digest;  // text of a LayoutId; kPublished: of the ArtifactId of its tensors
   bool by_table = false;                  // is_by_table() of schemas/layout_check.h
   bool operator==(const MemoryLayout&) const = default;
 };

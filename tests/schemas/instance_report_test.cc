@@ -118,7 +118,9 @@ TEST(MemoryReport, RoundTrips) {
 }
 
 Json layout_member(const char* kind) {
-  return {{"kind", kind}, {"digest", "sha256:" + std::string(64, 'a')}, {"by_table", false}};
+  const std::string prefix = std::string_view(kind) == "published" ? "assay-tree-v1-" : "";
+  return {
+      {"kind", kind}, {"digest", prefix + "sha256:" + std::string(64, 'a')}, {"by_table", false}};
 }
 
 TEST(MemoryReport, Layout_ReadsBackTheSame) {
@@ -168,6 +170,12 @@ TEST(MemoryReport, ChangesAreRefused) {
       {"/memory/layout", nullptr, "schema-violation"},
       {"/memory/layout", layout_member("exact"), "schema-violation"},
       {"/memory/layout", changed(layout_member("recipe"), "/digest", "sha256:aa"),
+       "schema-violation"},
+      {"/memory/layout", changed(layout_member("published"), "/kind", "recipe"),
+       "schema-violation"},
+      {"/memory/layout", changed(layout_member("recipe"), "/kind", "published"),
+       "schema-violation"},
+      {"/memory/layout", changed(layout_member("published"), "/by_table", true),
        "schema-violation"},
       {"/memory/layout", changed(layout_member("recipe"), "/by_table", 1), "schema-violation"},
       {"/memory/layout", changed(layout_member("recipe"), "/more", 1), "unknown-member"},
