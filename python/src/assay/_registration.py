@@ -252,10 +252,9 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
     if period <= 0:
         raise ValueError("period: seconds, more than 0")
     if isinstance(layout, str) and not _PUBLISHED.fullmatch(layout):
-        if layout != "auto" or files is None or world != 1:
-            raise ValueError('layout: a mapping, "published:" and an artifact id, or "auto" with files= '
-                             'for a model of one process')
-        layout = propose_layout(model, artifact, files, names)
+        if layout != "auto" or files is None:
+            raise ValueError('layout: a mapping, "published:" and an artifact id, or "auto" with files=')
+        layout = propose_layout(model, artifact, files, names, world)
     _check_socket(socket)  # before gigabytes are moved
     registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names,
                                 hints, layout)
@@ -270,8 +269,11 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
 
 
 def propose_layout(model: Any, artifact: str, files: Any,
-                   names: Optional[Mapping[str, str]] = None) -> Optional[Mapping[str, Any]]:
-    """How the tensors of a model of one process follow from those of its files, as a layout for register().
+                   names: Optional[Mapping[str, str]] = None, world: int = 1) -> Optional[Mapping[str, Any]]:
+    """How the tensors of a model follow from those of its files, as a layout for register().
+
+    `world`: so many tensor-parallel ranks hold tensors of these names and shapes, each its share of rows or columns in the
+    order of ranks. Each rank then proposes the same layout. Equal shapes prove nothing: the node agent compares bytes.
 
     `files`: a folder with safetensors files, or a list of them. None: each tensor is as the files have it. The result is
     made of names, dtypes and shapes alone; the node agent computes which bytes must lie in memory, and a policy says
@@ -280,7 +282,7 @@ def propose_layout(model: Any, artifact: str, files: Any,
     Errors: ModelError names the tensor that follows from nothing, and files that are none; OSError; TorchMissing.
     """
     _check_artifact(artifact)
-    return _proposal.propose(_model.take(model, names), _proposal.read_entries(files), artifact)
+    return _proposal.propose(_model.take(model, names), _proposal.read_entries(files), artifact, world)
 
 
 def _check_socket(path: str) -> None:
