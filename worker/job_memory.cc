@@ -30,7 +30,7 @@ bool ends_job(ErrorCode code) {
          code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed;
 }
 
-// What is wrong with a tensor of a rank: another shard lies in its place, or other bytes.
+// Returns the finding about a tensor of a rank: another shard lies in its place, or other bytes.
 std::string of_rank(const Artifact& expected, const Entry& found) {
   std::string text = file_of(found) + ": its bytes are not those of the layout";
   for (const Entry& other : expected.entries) {
@@ -51,9 +51,9 @@ std::vector<Finding> findings_of(const InstanceModel& instance, const InstanceMo
       ++expected;
     }
     if (root_of(*expected) != root_of(entry) && findings.size() < kMaxFindings) {
-      findings.push_back(
-          {Finding::Kind::kMismatch, std::get<TensorEntry>(entry).name,
-           by_rank ? of_rank(instance.artifact(), entry) : "its bytes are not those of the manifest"});
+      findings.push_back({Finding::Kind::kMismatch, std::get<TensorEntry>(entry).name,
+                          by_rank ? of_rank(instance.artifact(), entry)
+                                  : "its bytes are not those of the manifest"});
     }
   }
   for (const NotCovered& item : hashed.not_covered) {
@@ -167,8 +167,8 @@ Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
   }
   ASSAY_ASSIGN(const NodeModel files, files_of(manifest, stop));
   FileBytes bytes(files);
-  ASSAY_ASSIGN(LaidOut laid,
-               LaidOut::make(*registered.layout, lease_.artifact, manifest, bytes, parts_.engine, stop));
+  ASSAY_ASSIGN(LaidOut laid, LaidOut::make(*registered.layout, lease_.artifact, manifest, bytes,
+                                           parts_.engine, stop));
   return laid;
 }
 

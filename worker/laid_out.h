@@ -16,7 +16,8 @@
 
 namespace assay::worker {
 
-// What all processes of an instance registered: a layout, the id of a published one, or neither.
+// The layout that all processes of an instance registered: a document, the id of a published one,
+// or neither.
 struct RegisteredLayout {
   const Layout* layout = nullptr;  // null: none
   std::optional<ArtifactId> published{};

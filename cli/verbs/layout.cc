@@ -3,9 +3,8 @@
 #include <chrono>
 #include <memory>
 #include <thread>
-#include <utility>
-
 #include <unistd.h>
+#include <utility>
 
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
@@ -158,7 +157,8 @@ void add_record(const Command& group, Context& context) {
   add_device_options(verb, options->device);
   verb.note(
       "Run it on a clean machine, and start the server there with this socket. It registers its\n"
-      "weights without a layout. For weights that no layout expresses: quantized or repacked ones.");
+      "weights without a layout. For weights that no layout expresses: quantized or repacked "
+      "ones.");
   verb.example(
       "assay layout record llama.json --layout-name acme/llama-vllm --engine vllm \\\n"
       "      --engine-version 0.11.0 --register-socket /run/assay/record.sock \\\n"

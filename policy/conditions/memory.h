@@ -25,8 +25,8 @@ void add_expected(const MemoryDemands& demands, Json& expected);
 void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Json& actual);
 // Returns whether the newest heartbeat says that the instance was verified until it ended.
 [[nodiscard]] bool has_ended(const std::string& instance, const Facts& known);
-// A layout that is neither by the closed table nor pinned counts when a lifecycle statement of stage
-// kLayoutStage names its digest as parameter kLayoutParameter, and a signer of that statement
+// A layout that is neither by the closed table nor pinned counts when a lifecycle statement of
+// stage kLayoutStage names its digest as parameter kLayoutParameter, and a signer of that statement
 // counts. The ids of such statements are added to `evidence`.
 inline constexpr std::string_view kLayoutStage = "layout";
 inline constexpr std::string_view kLayoutParameter = "layout";

@@ -139,6 +139,16 @@ class PublishedLayout(unittest.TestCase):
         self.assertEqual(self.job()["result"], "mismatch")  # its tensors are none of the model's files
         self.assertEqual(self.worker.wait("layout-refused")["error"]["code"], "layout-shape")
 
+    def test_ranks_that_disagree_on_the_layout_are_named(self):
+        self.serving(world=2)
+        owner = Owner(self.socket, self.artifact, TENSORS, rank=1, world=2)
+        self.addCleanup(owner.close)
+        self.assertEqual(owner.register()["type"], "registered")
+        self.assertNotEqual(self.job()["result"], "verified")
+        error = self.worker.wait("layout-refused")["error"]
+        self.assertEqual(error["code"], "conflict")
+        self.assertIn("rank 1 has another one than rank 0", error["detail"])
+
     def test_a_statement_of_a_signer_without_the_role_is_not_taken(self):
         self.service.run("assay", "attest", "create", "--stage", "layout", "--subject", "a.json", "--parameter",
                          f"layout={self.published}", "--key", "keys/stranger.pem", "--out", "said.json")

@@ -250,7 +250,7 @@ class PublishedLayout : public LaidOutTest {
   std::function<void(std::vector<std::shared_ptr<Owner>>&)> change_ = [](auto&) {};
 };
 
-TEST_F(PublishedLayout, WhatReferenceProcessesHold_IsAManifestOfTensorsByRank) {
+TEST_F(PublishedLayout, TensorsOfReferenceProcesses_AreAManifestByRank) {
   const Manifest recorded = record().value();
   EXPECT_EQ(recorded.name, "acme/m-served");
   std::vector<std::string> labels;
