@@ -38,8 +38,8 @@ class PublishedLayout(unittest.TestCase):
         self.worker = self.enterContext(self.service.worker(options=options))
         self.worker.wait("enrolled")
 
-    def record(self):
-        """The documents of a reference process, on a machine without a service."""
+    def record(self, ranks=(TENSORS,)):
+        """The documents of reference processes, on a machine without a service."""
         path = self.service.dir / "record.sock"
         recording = subprocess.Popen(
             ["assay", "layout", "record", "a.json", "--layout-name", "acme/demo-packed", "--engine", "demo",
@@ -50,11 +50,12 @@ class PublishedLayout(unittest.TestCase):
             text=True)  # fmt: skip
         self.addCleanup(recording.kill)
         nodes.wait_until("the socket", lambda: path.exists() or recording.poll() is not None)
-        reference = Owner(path, self.artifact, TENSORS)
-        self.assertEqual(reference.register()["type"], "registered")
+        for rank, tensors in enumerate(ranks):
+            reference = Owner(path, self.artifact, tensors, rank=rank, world=len(ranks))
+            self.addCleanup(reference.close)
+            self.assertEqual(reference.register()["type"], "registered")
         _, said = recording.communicate(timeout=nodes.SLOW)
         self.assertEqual(recording.returncode, 0, said)
-        reference.close()
         shown = self.service.run("assay", "manifest", "show", "tensors.json", "-o", "json").stdout
         self.published = json.loads(shown)["artifact"]
         self.service.run("assay", "push", "tensors.json", token="ci")
@@ -138,6 +139,34 @@ class PublishedLayout(unittest.TestCase):
         self.serving(rank=1, world=2)
         self.assertEqual(self.job()["result"], "mismatch")  # its tensors are none of the model's files
         self.assertEqual(self.worker.wait("layout-refused")["error"]["code"], "layout-shape")
+
+    def test_swapped_doubled_and_missing_shards_are_named_by_rank(self):
+        halves = [[(TENSORS[0][0], "U8", [20_000], PACKED[at:at + 20_000])] for at in (0, 20_000)]
+        for document in ("tensors.json", "layout.json"):
+            (self.service.dir / document).unlink()
+        self.record(halves)
+        self.push()
+
+        def found(*held):
+            """The result of a job about ranks that hold these shards, and the findings of the first one."""
+            owners = [self.serving(tensors, rank=rank, world=2) for rank, tensors in enumerate(held)]
+            result = self.job()["result"]
+            state = "verified" if result == "verified" else "violated"
+            told = owners[0].wait(lambda m: m["type"] == "state" and m["state"] == state)
+            for owner in owners:
+                owner.close()
+            return result, [one["detail"] for one in told["findings"]]
+        self.assertEqual(found(*halves), ("verified", []))
+        of = "its bytes are not those of the layout, but those of"
+        self.assertEqual(found(*reversed(halves)), ("mismatch", [
+            f"rank-0000: {of} rank-0001#layer.0.qweight", f"rank-0001: {of} rank-0000#layer.0.qweight"]))
+        self.assertEqual(found(halves[0], halves[0]), ("mismatch", [
+            f"rank-0001: {of} rank-0000#layer.0.qweight"]))
+        other = [(["layer.0.other"], *halves[1][0][1:])]
+        result, findings = found(halves[0], other)
+        self.assertEqual(result, "mismatch")
+        self.assertEqual(findings, ["rank-0001 has no tensor of this name in the layout",
+                                    "rank-0001 did not register it"])
 
     def test_ranks_that_disagree_on_the_layout_are_named(self):
         self.serving(world=2)
