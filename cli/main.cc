@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   cli::add_node(root, context);
   cli::add_job(root, context);
   cli::add_worker(root, context);
+  cli::add_layout(root, context);
   cli::add_fill(root, context);
   cli::add_collateral(root, context);
   cli::add_endorsements(root, context);

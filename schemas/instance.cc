@@ -208,6 +208,22 @@ Status read_layout(Json json, InstanceRegistration& registration) {
   return {};
 }
 
+Status read_published(const Json& frame, InstanceRegistration& registration) {
+  if (!frame.contains("published")) {
+    return {};
+  }
+  if (registration.layout) {
+    return fail(ErrorCode::kConflict, "a registration has a layout or names a published one",
+                "/published");
+  }
+  auto published = ArtifactId::parse(members::text(frame, "published"));
+  if (!published) {
+    return members::under("/published", std::move(published).error());
+  }
+  registration.published = *std::move(published);
+  return {};
+}
+
 }  // namespace
 
 std::string_view name(PieceKind kind) { return kPieceKinds.of(kind); }
@@ -246,6 +262,9 @@ Json to_json(const InstanceRegistration& registration) {
   }
   if (registration.layout) {
     json["layout"] = to_json(*registration.layout);
+  }
+  if (registration.published) {
+    json["published"] = registration.published->text();
   }
   return json;
 }
@@ -294,6 +313,7 @@ Result<InstanceRegistration> parse_instance_registration(Json frame) {
   if (layout) {
     ASSAY_TRY(read_layout(*std::move(layout), registration));
   }
+  ASSAY_TRY(read_published(frame, registration));
   return registration;
 }
 

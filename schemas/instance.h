@@ -93,6 +93,9 @@ struct InstanceRegistration {
   // How the tensors follow from the entries of the artifact; absent: they are the entries. A
   // layout has `world` ranks.
   std::optional<Layout> layout{};
+  // A manifest of the tensors as they are in memory, which somebody published (docs/python.md). Not
+  // set beside `layout`.
+  std::optional<ArtifactId> published{};
   bool operator==(const InstanceRegistration&) const = default;
 };
 // Parses a frame `register`. Checks that every part lies inside its piece, that no two parts share
@@ -100,7 +103,7 @@ struct InstanceRegistration {
 // together have as many bytes as dtype and shape say. Errors: unknown-member; schema-violation;
 // limit-exceeded for more than kMaxInstanceParts parts, more than 4096 pieces of kind host, or 2^53
 // bytes or more; invalid-digest for a malformed artifact id; those of layout_from_json();
-// artifact-mismatch for a layout of another artifact.
+// artifact-mismatch for a layout of another artifact; conflict for a layout beside `published`.
 [[nodiscard]] Result<InstanceRegistration> parse_instance_registration(Json frame);
 // Returns the frame `register` of a registration.
 [[nodiscard]] Json to_json(const InstanceRegistration& registration);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "schemas/core/ids.h"
 #include "schemas/core/json_object.h"
 #include "schemas/core/names.h"
 
@@ -55,15 +56,23 @@ static auto members_of(json::As<MemoryLayout>) {
   using T = MemoryLayout;
   return std::tuple(json::always("kind", &T::kind, json::named(layout_kind_from)),
                     json::always("digest", &T::digest, json::checked([](const std::string& text) {
-                                   const auto id = LayoutId::parse(text);
-                                   return id ? Status() : Status(std::unexpected(id.error()));
+                                   const bool known = LayoutId::parse(text).has_value() ||
+                                                      ArtifactId::parse(text).has_value();
+                                   return known ? Status() : violation("no digest", "");
                                  })),
                     json::always("by_table", &T::by_table));
 }
 static Status together(const MemoryLayout& layout) {
-  return layout.kind != LayoutKind::kExact
-             ? Status()
-             : violation("tensors that are the entries have no layout", "/kind");
+  if (layout.kind == LayoutKind::kExact) {
+    return violation("tensors that are the entries have no layout", "/kind");
+  }
+  const bool published = layout.kind == LayoutKind::kPublished;
+  if (published != ArtifactId::parse(layout.digest).has_value()) {
+    return violation("a published layout is named by the artifact id of its tensors", "/digest");
+  }
+  return published && layout.by_table
+             ? violation("what somebody published is by no table", "/by_table")
+             : Status();
 }
 Json to_json(const MemoryLayout& layout) { return json::write(layout); }
 Result<MemoryLayout> read_json(json::As<MemoryLayout> /*type*/, const Json& json) {

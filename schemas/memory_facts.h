@@ -57,8 +57,8 @@ enum class LayoutKind : std::uint8_t {
 // The layout with which memory was compared.
 struct MemoryLayout {
   LayoutKind kind = LayoutKind::kRecipe;  // never kExact
-  std::string digest;                     // text of a LayoutId
-  bool by_table = false;                  // is_by_table() of schemas/layout_check.h
+  std::string digest;     // text of a LayoutId; kPublished: of the ArtifactId of its tensors
+  bool by_table = false;  // is_by_table() of schemas/layout_check.h
   bool operator==(const MemoryLayout&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryLayout& layout);

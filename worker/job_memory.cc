@@ -31,9 +31,20 @@ bool ends_job(ErrorCode code) {
          code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed;
 }
 
+// Returns the finding about a tensor of a rank: another shard lies in its place, or other bytes.
+std::string of_rank(const Artifact& expected, const Entry& found) {
+  std::string text = file_of(found) + ": its bytes are not those of the layout";
+  for (const Entry& other : expected.entries) {
+    if (root_of(other) == root_of(found)) {
+      return text + ", but those of " + label_of(other);
+    }
+  }
+  return text;
+}
+
 // What the owners of memory are told when the service does not call it verified.
-std::vector<Finding> findings_of(const InstanceModel& instance,
-                                 const InstanceModel::Hashed& hashed) {
+std::vector<Finding> findings_of(const InstanceModel& instance, const InstanceModel::Hashed& hashed,
+                                 bool by_rank) {
   std::vector<Finding> findings = instance.findings();
   auto expected = instance.artifact().entries.begin();
   for (const Entry& entry : hashed.entries) {
@@ -42,7 +53,8 @@ std::vector<Finding> findings_of(const InstanceModel& instance,
     }
     if (root_of(*expected) != root_of(entry) && findings.size() < kMaxFindings) {
       findings.push_back({Finding::Kind::kMismatch, std::get<TensorEntry>(entry).name,
-                          "its bytes are not those of the manifest"});
+                          by_rank ? of_rank(instance.artifact(), entry)
+                                  : "its bytes are not those of the manifest"});
     }
   }
   for (const NotCovered& item : hashed.not_covered) {
@@ -118,7 +130,7 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
   }));
   ASSAY_TRY(hashed);
   found_ = hashed->entries;
-  findings_ = findings_of(*instance_, *hashed);
+  findings_ = findings_of(*instance_, *hashed, by_rank);
   if (by_rank) {
     (*laid)->translate(manifest.artifact, *hashed);
     hashed->memory.layout = (*laid)->facts();
@@ -144,14 +156,20 @@ Result<NodeModel> LeasedJob::files_of(const Manifest& manifest, const std::stop_
 
 Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
                                                   const std::stop_token& stop) const {
-  ASSAY_ASSIGN(const Layout* const layout, layout_of(owners_));
-  if (layout == nullptr) {
+  ASSAY_ASSIGN(const RegisteredLayout registered, layout_of(owners_));
+  if (registered.published) {
+    ASSAY_ASSIGN(Manifest tensors, parts_.service.manifest(*registered.published, {}));
+    ASSAY_ASSIGN(LaidOut laid, LaidOut::published(*registered.published, std::move(tensors),
+                                                  owners_.front()->registration().world));
+    return laid;
+  }
+  if (registered.layout == nullptr) {
     return std::nullopt;
   }
   ASSAY_ASSIGN(const NodeModel files, files_of(manifest, stop));
   FileBytes bytes(files);
-  ASSAY_ASSIGN(LaidOut laid,
-               LaidOut::make(*layout, lease_.artifact, manifest, bytes, parts_.engine, stop));
+  ASSAY_ASSIGN(LaidOut laid, LaidOut::make(*registered.layout, lease_.artifact, manifest, bytes,
+                                           parts_.engine, stop));
   return laid;
 }
 

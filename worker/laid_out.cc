@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "schemas/core/dtype.h"
@@ -46,15 +50,46 @@ std::vector<Seen> seen_of(const Artifact& expected, const InstanceModel::Hashed&
 
 }  // namespace
 
-Result<const Layout*> layout_of(const std::vector<std::shared_ptr<Owner>>& owners) {
-  const std::optional<Layout>& first = owners.front()->registration().layout;
+Result<RegisteredLayout> layout_of(const std::vector<std::shared_ptr<Owner>>& owners) {
+  const InstanceRegistration& first = owners.front()->registration();
   for (const std::shared_ptr<Owner>& owner : owners) {
-    if (owner->registration().layout != first) {
-      return fail(ErrorCode::kConflict, "The processes of the instance disagree on their layout",
-                  owner->registration().instance);
+    const InstanceRegistration& other = owner->registration();
+    if (other.layout != first.layout || other.published != first.published) {
+      return fail(ErrorCode::kConflict,
+                  "The processes of the instance disagree on their layout: rank " +
+                      std::to_string(other.rank) + " has another one than rank " +
+                      std::to_string(first.rank),
+                  other.instance);
     }
   }
-  return first ? &*first : nullptr;
+  return RegisteredLayout{first.layout ? &*first.layout : nullptr, first.published};
+}
+
+Result<LaidOut> LaidOut::published(const ArtifactId& id, Manifest manifest, std::uint64_t world) {
+  std::set<std::string_view> ranks;
+  for (const Entry& entry : manifest.artifact.entries) {
+    if (std::holds_alternative<FileEntry>(entry)) {
+      return fail(ErrorCode::kLayoutShape, "A published layout has tensors alone, and no files",
+                  label_of(entry));
+    }
+    ranks.insert(file_of(entry));
+  }
+  bool fits = ranks.size() == world;
+  for (std::uint64_t rank = 0; fits && rank < world; ++rank) {
+    fits = ranks.contains(rank_file(rank));
+  }
+  if (!fits) {
+    return fail(ErrorCode::kLayoutShape,
+                "The published layout is not of rank 0 to " + std::to_string(world - 1) +
+                    ", but of " + std::to_string(ranks.size()) + " processes",
+                id.text());
+  }
+  LaidOut made;
+  made.facts_ = {LayoutKind::kPublished, id.text(), false};
+  made.uses_.emplace_back(manifest.artifact.entries.size());
+  std::iota(made.uses_.front().begin(), made.uses_.front().end(), std::size_t{0});
+  made.expected_ = std::move(manifest);
+  return made;
 }
 
 Result<LaidOut> LaidOut::make(const Layout& layout, const ArtifactId& artifact,
@@ -94,6 +129,17 @@ Result<LaidOut> LaidOut::make(const Layout& layout, const ArtifactId& artifact,
 
 void LaidOut::translate(const Artifact& manifest, InstanceModel::Hashed& hashed) const {
   const std::vector<Seen> seen = seen_of(expected_.artifact, hashed);
+  // Looked for once for each list of uses: a published layout has one for all entries.
+  std::map<std::pair<std::size_t, Seen::As>, const Seen*> known;
+  const auto first_of = [&](std::size_t list, Seen::As as) {
+    const auto [at, fresh] = known.try_emplace({list, as}, nullptr);
+    if (fresh) {
+      const auto found =
+          std::ranges::find_if(uses_[list], [&](std::size_t use) { return seen[use].as == as; });
+      at->second = found == uses_[list].end() ? nullptr : &seen[*found];
+    }
+    return at->second;
+  };
   hashed.entries.clear();
   hashed.not_covered.clear();
   for (std::size_t i = 0; i < manifest.entries.size(); ++i) {
@@ -101,11 +147,8 @@ void LaidOut::translate(const Artifact& manifest, InstanceModel::Hashed& hashed)
     if (tensor == nullptr) {
       continue;
     }
-    const auto worst = [&](Seen::As as) {
-      const auto found =
-          std::ranges::find_if(uses_[i], [&](std::size_t use) { return seen[use].as == as; });
-      return found == uses_[i].end() ? nullptr : &seen[*found];
-    };
+    const std::size_t own = facts_.kind == LayoutKind::kPublished ? 0 : i;
+    const auto worst = [&](Seen::As as) { return first_of(own, as); };
     TensorEntry entry = *tensor;
     if (const Seen* const differs = worst(Seen::As::kDiffers)) {
       entry.root = *differs->root;

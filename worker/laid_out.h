@@ -3,6 +3,7 @@
 // and what was found of them as a statement about the entries of the manifest.
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -15,9 +16,14 @@
 
 namespace assay::worker {
 
-// Returns the layout that all processes of an instance registered; null when none registered one.
-// Errors: conflict when they disagree. `owners` is not empty.
-[[nodiscard]] Result<const Layout*> layout_of(const std::vector<std::shared_ptr<Owner>>& owners);
+// The layout that all processes of an instance registered: a document, the id of a published one,
+// or neither.
+struct RegisteredLayout {
+  const Layout* layout = nullptr;  // null: none
+  std::optional<ArtifactId> published{};
+};
+// Errors: conflict when the processes disagree. `owners` is not empty.
+[[nodiscard]] Result<RegisteredLayout> layout_of(const std::vector<std::shared_ptr<Owner>>& owners);
 
 class LaidOut {
  public:
@@ -26,6 +32,12 @@ class LaidOut {
   [[nodiscard]] static Result<LaidOut> make(const Layout& layout, const ArtifactId& artifact,
                                             const Manifest& manifest, EntryBytes& bytes,
                                             gpu_hash::Engine& engine, const std::stop_token& stop);
+
+  // Takes the expected tensors from a published manifest of tensors, whose id is `id`. Errors:
+  // layout-shape unless all its entries are tensors of the files rank_file(0) to
+  // rank_file(world - 1), of which each has one.
+  [[nodiscard]] static Result<LaidOut> published(const ArtifactId& id, Manifest manifest,
+                                                 std::uint64_t world);
 
   // Returns a manifest of the tensors of the layout, for InstanceModel: a tensor of rank N is an
   // entry of the file rank_file(N).
@@ -37,7 +49,8 @@ class LaidOut {
   // When one of these tensors differs, the root of the entry is the node over that tensor's
   // expected and found root, which is the root of no entry. An entry is left out when one of these
   // tensors was not registered, and not covered when one was not hashed. An entry without bytes in
-  // a tensor, which the layout drops, is as in the manifest.
+  // a tensor, which the layout drops, is as in the manifest. In a published layout each tensor has
+  // bytes of all entries.
   void translate(const Artifact& manifest, InstanceModel::Hashed& hashed) const;
 
  private:
@@ -45,7 +58,8 @@ class LaidOut {
 
   Manifest expected_;
   MemoryLayout facts_{};
-  std::vector<std::vector<std::size_t>> uses_;  // entries of expected_, by entry of the manifest
+  // Entries of expected_, by entry of the manifest; of a published layout, one list for all.
+  std::vector<std::vector<std::size_t>> uses_;
 };
 
 }  // namespace assay::worker

@@ -29,6 +29,7 @@ void add_release(const Command& root, Context& context);
 void add_withdraw(const Command& root, Context& context);
 void add_scitt(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
+void add_layout(const Command& root, Context& context);
 void add_lineage(const Command& root, Context& context);
 void add_bom(const Command& root, Context& context);
 void add_fetch(const Command& root, Context& context);

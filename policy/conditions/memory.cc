@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "policy/conditions/age.h"
+#include "policy/signers.h"
+#include "schemas/lifecycle.h"
 
 namespace assay::policy {
 namespace {
@@ -45,15 +47,40 @@ void check_share(std::uint64_t percent, const MemoryFact& memory, Checks& checks
   checks.demand(memory.on_devices * 100 >= held * percent, Reason::kDeviceShareLow);
 }
 
+// Whether somebody who may speak of layouts of this model signed that this one is right.
+void check_signed(const std::string& digest, const Scope& scope, Checks& checks,
+                  std::vector<std::string>& evidence) {
+  static const SignerRequirement anyone;
+  const PredicateTest names{.pointer = "/parameters/" + std::string(kLayoutParameter),
+                            .op = Comparison::kEqual,
+                            .value = digest};
+  Tally tally(anyone);
+  bool named = false;
+  const auto* group = scope.facts.index->group(kLifecyclePredicateType, kLayoutStage);
+  for (const std::size_t i : group == nullptr ? std::vector<std::size_t>() : group->members) {
+    const JudgedStatement& statement = scope.facts.statements.at(i);
+    if (test_of(scope.facts, *statement.fact, names).outcome == Outcome::kPass) {
+      named = true;
+      tally.add(statement);
+      evidence.push_back(statement.fact->id.text());
+    }
+  }
+  const Outcome outcome = tally.outcome();
+  checks.demand(outcome != Outcome::kFail, named ? tally.failure() : Reason::kLayoutNotPinned);
+  checks.demand_known(outcome != Outcome::kError, Reason::kConditionUndecided);
+}
+
 // The tensors follow from those of the manifest in a way that counts.
-void check_layout(const MemoryDemands& demands, const MemoryFact& memory, Checks& checks) {
+void check_layout(const MemoryDemands& demands, const MemoryFact& memory, const Scope& scope,
+                  Checks& checks, std::vector<std::string>& evidence) {
   const LayoutKind kind = memory.layout ? memory.layout->kind : LayoutKind::kExact;
   checks.demand(std::ranges::find(demands.layouts, kind) != demands.layouts.end(),
                 Reason::kLayoutKindRefused);
   const auto& pinned = demands.layout_digests;
-  checks.demand(!memory.layout || memory.layout->by_table ||
-                    std::ranges::find(pinned, memory.layout->digest) != pinned.end(),
-                Reason::kLayoutNotPinned);
+  if (memory.layout && !memory.layout->by_table &&
+      std::ranges::find(pinned, memory.layout->digest) == pinned.end()) {
+    check_signed(memory.layout->digest, scope, checks, evidence);
+  }
 }
 
 }  // namespace
@@ -105,13 +132,13 @@ bool has_ended(const std::string& instance, const Facts& known) {
   return watched != nullptr && watched->state == kEnded;
 }
 
-void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,
-                  Timestamp now, Checks& checks) {
+void check_memory(const MemoryDemands& demands, const ReportFact& report, const Scope& scope,
+                  Checks& checks, std::vector<std::string>& evidence) {
   if (!report.memory) {
     checks.undecided();
     return;
   }
-  check_layout(demands, *report.memory, checks);
+  check_layout(demands, *report.memory, scope, checks, evidence);
   checks.demand(!demands.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
   checks.demand(
       !demands.max_uncovered_bytes || report.memory->uncovered <= *demands.max_uncovered_bytes,
@@ -121,7 +148,7 @@ void check_memory(const MemoryDemands& demands, const ReportFact& report, const 
   }
   checks.demand(report.memory->redrawn >= demands.min_redrawn.value_or(0), Reason::kRedrawsMissing);
   if (demands.watched) {
-    check_watched(watched_as(report.instance, known), now, checks);
+    check_watched(watched_as(report.instance, scope.known), scope.now, checks);
   }
 }
 

@@ -4,6 +4,11 @@
 // policy.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/conditions.h"
 #include "policy/conditions/checks.h"
 #include "policy/facts.h"
 #include "schemas/policy_document.h"
@@ -20,7 +25,12 @@ void add_expected(const MemoryDemands& demands, Json& expected);
 void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Json& actual);
 // Returns whether the newest heartbeat says that the instance was verified until it ended.
 [[nodiscard]] bool has_ended(const std::string& instance, const Facts& known);
-void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,
-                  Timestamp now, Checks& checks);
+// A layout that is neither by the closed table nor pinned counts when a lifecycle statement of
+// stage kLayoutStage names its digest as parameter kLayoutParameter, and a signer of that statement
+// counts. The ids of such statements are added to `evidence`.
+inline constexpr std::string_view kLayoutStage = "layout";
+inline constexpr std::string_view kLayoutParameter = "layout";
+void check_memory(const MemoryDemands& demands, const ReportFact& report, const Scope& scope,
+                  Checks& checks, std::vector<std::string>& evidence);
 
 }  // namespace assay::policy

@@ -225,7 +225,7 @@ void check_volume(const ReportFact& report, const Facts& known, Checks& checks) 
 
 // A result that is neither verified nor a mismatch says nothing about all of the model.
 void check_report(const ReportCondition& condition, const ReportFact& report, const Scope& scope,
-                  Checks& checks) {
+                  Checks& checks, std::vector<std::string>& evidence) {
   // What a report says of another volume says nothing of this one.
   if (of_pod(scope) && by_place(condition)) {
     check_volume(report, scope.known, checks);
@@ -251,7 +251,7 @@ void check_report(const ReportCondition& condition, const ReportFact& report, co
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),
                 Reason::kSpotCheckMissing);
   if (!by_place(condition)) {
-    check_memory(condition.memory, report, scope.known, scope.now, checks);
+    check_memory(condition.memory, report, scope, checks, evidence);
   }
 }
 
@@ -269,10 +269,12 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
     if (!by_place(condition)) {
       add_actual(*wanted.report, scope.known, scope.now, result.actual);
     }
+    std::vector<std::string> evidence;
     if (wanted.report->report) {
-      result.evidence = {wanted.report->report->text()};
+      evidence.push_back(wanted.report->report->text());
     }
-    check_report(condition, *wanted.report, scope, checks);
+    check_report(condition, *wanted.report, scope, checks, evidence);
+    result.evidence = evidence;
   } else {
     if (!wanted.location.empty()) {
       result.actual["location"] = wanted.location;

@@ -188,7 +188,7 @@ class Connection:
         body, none = self.take(size)
         assert not none, "descriptors do not stand beside the first byte of a frame"
         frame = json.loads(body, object_pairs_hook=unique)
-        optional = {"hints", "layout"} if frame["type"] == "register" else set()
+        optional = {"hints", "layout", "published"} if frame["type"] == "register" else set()
         assert isinstance(frame, dict) and set(frame) - optional == {"type"} | MEMBERS[frame["type"]], frame
         assert len(taken) == (frame["count"] if frame["type"] == "pieces" else 0), "wrong descriptors"
         if self.agent.validate is not None:

@@ -80,6 +80,24 @@ def test_fused_experts(tmp_path, fused, down, old):
         f"model.layers.1.mlp.experts.{down}": stack(names[2])}
 
 
+def test_two_ranks_hold_rows_columns_and_whole_entries(tmp_path):
+    files = write(tmp_path / "m.safetensors", {
+        **{f"l.{one}_proj.weight": ("BF16", (8, 6)) for one in "qkv"},
+        "l.o_proj.weight": ("BF16", (6, 8)), "norm.weight": ("BF16", (6,))})
+    held = {"l.qkv_proj.weight": (12, 6), "l.o_proj.weight": (6, 4), "norm.weight": (6,)}
+    inventory = _model.take({name: torch.zeros(shape, dtype=torch.bfloat16) for name, shape in held.items()})
+    layout = _proposal.propose(inventory, _proposal.read_entries(files), ARTIFACT, 2)
+    assert layout["replicated"] == [entry("norm.weight")] and "dropped" not in layout
+    for rank, one in enumerate(layout["ranks"]):
+        def share(name, axis):
+            return {"slice": entry(name), "axis": axis, "start": 4 * rank, "size": 4}
+        assert {tensor["name"]: tensor["from"] for tensor in one["tensors"]} == {
+            "l.o_proj.weight": share("l.o_proj.weight", 1), "norm.weight": entry("norm.weight"),
+            "l.qkv_proj.weight": {"concat": [share(f"l.{part}_proj.weight", 0) for part in "qkv"], "axis": 0}}
+    with pytest.raises(assay.ModelError, match="l.qkv_proj.weight"):  # of three ranks nobody holds that
+        _proposal.propose(inventory, _proposal.read_entries(files), ARTIFACT, 3)
+
+
 def test_entries_that_nothing_holds_are_dropped_by_name(tmp_path):
     files = write(tmp_path / "m.safetensors", {"a": ("F32", (2,)), "lm_head.weight": ("F32", (2, 2))})
     layout = proposed(files, {"a": ("float16", (2,))})

@@ -18,8 +18,10 @@ using Names = std::vector<std::string>;
 void RandomCase::spoil(MemoryFact& memory) {
   switch (below(6)) {
     case 4:
-      memory.layout = MemoryLayout{one_in(3) ? LayoutKind::kPublished : LayoutKind::kRecipe,
-                                   pick(layout_digests()), one_in(2)};
+      memory.layout = MemoryLayout{LayoutKind::kRecipe, pick(layout_digests()), one_in(2)};
+      if (one_in(3)) {
+        memory.layout = {LayoutKind::kPublished, "assay-tree-v1-" + memory.layout->digest, false};
+      }
       break;
     case 0:
       memory.staged = 1;

@@ -118,7 +118,9 @@ TEST(MemoryReport, RoundTrips) {
 }
 
 Json layout_member(const char* kind) {
-  return {{"kind", kind}, {"digest", "sha256:" + std::string(64, 'a')}, {"by_table", false}};
+  const std::string prefix = std::string_view(kind) == "published" ? "assay-tree-v1-" : "";
+  return {
+      {"kind", kind}, {"digest", prefix + "sha256:" + std::string(64, 'a')}, {"by_table", false}};
 }
 
 TEST(MemoryReport, Layout_ReadsBackTheSame) {
@@ -129,6 +131,17 @@ TEST(MemoryReport, Layout_ReadsBackTheSame) {
     ASSERT_TRUE(report) << to_string(report.error());
     EXPECT_EQ(name(report->memory->layout->kind), kind);
     EXPECT_EQ(to_json(*report), json);
+  }
+}
+
+TEST(MemoryReport, LayoutWhoseKindDoesNotFitItsDigest_IsRefused) {
+  const Json good = to_json(sample_memory_report());
+  for (const Json& layout : {changed(layout_member("published"), "/kind", "recipe"),
+                             changed(layout_member("recipe"), "/kind", "published"),
+                             changed(layout_member("published"), "/by_table", true)}) {
+    EXPECT_EQ(code_of(parse_verification_report(bytes_of(changed(good, "/memory/layout", layout)))),
+              "schema-violation")
+        << layout;
   }
 }
 

@@ -65,6 +65,19 @@ TEST(InstanceRegistration, WithLayout_ReadsBackTheSame) {
   EXPECT_EQ(std::get<InstanceRegistration>(*read), registration);
 }
 
+TEST(InstanceRegistration, PublishedLayout_ReadsBackTheSameAndIsAlone) {
+  InstanceRegistration registration = sample();
+  registration.published = ArtifactId(test::digest_of("tensors"));
+  const auto read = parse_owner_message(bytes_of(to_json(registration)));
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(std::get<InstanceRegistration>(*read), registration);
+  registration.layout = sample_layout();
+  EXPECT_EQ(code_of(parsed(registration)), "conflict");
+  Json json = to_json(sample());
+  json["published"] = "sha256:" + std::string(64, 'a');
+  EXPECT_EQ(code_of(parse_instance_registration(json)), "schema-violation");
+}
+
 TEST(InstanceRegistration, LayoutOfAnotherModelOrWorld_IsRefused) {
   InstanceRegistration registration = sample();
   registration.layout = sample_layout();

@@ -113,7 +113,9 @@ class Owner:
     `staged` the bytes are copied through the window instead. With `hints` a page of hints comes, too.
     """
 
-    def __init__(self, path, artifact, tensors, instance="main", rank=0, world=1, staged=False, hints=False):
+    def __init__(self, path, artifact, tensors, instance="main", rank=0, world=1, staged=False, hints=False,
+                 published=None):
+        self.published = published  # artifact id of a published layout
         self.connection = Connection(path)
         self.artifact, self.instance, self.rank, self.world = artifact, instance, rank, world
         self.names = [(list(names), dtype, list(shape)) for names, dtype, shape, _ in tensors]
@@ -156,7 +158,8 @@ class Owner:
                          "parts": [[index, 0, self.files[index].size]]}
                         for index, (names, dtype, shape) in enumerate(self.names)],
             "uncovered": {"count": 0, "bytes": 0}, "window": WINDOW if self.staged else 0,
-            **({"hints": HINTS} if self.hints else {})}  # fmt: skip
+            **({"hints": HINTS} if self.hints else {}),
+            **({"published": self.published} if self.published else {})}  # fmt: skip
 
     def register(self):
         """Returns the answer: `registered` or `refused`."""

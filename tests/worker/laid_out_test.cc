@@ -17,6 +17,7 @@
 #include "tests/worker/instances/fake_owner.h"
 #include "worker/instances/check.h"
 #include "worker/instances/match.h"
+#include "worker/record.h"
 
 namespace assay::worker::test {
 namespace {
@@ -215,13 +216,121 @@ TEST_F(LaidOutTest, FaultyLayoutAndOtherFiles_AreRefused) {
 
 TEST_F(LaidOutTest, ProcessesThatDisagree_HaveNoLayout) {
   std::vector<std::shared_ptr<Owner>> all = owners();
-  EXPECT_EQ(**layout_of(all), layout_);
+  EXPECT_EQ(*layout_of(all)->layout, layout_);
   static_cast<FakeOwner&>(*all[1]).edit().layout->replicated.clear();
   EXPECT_EQ(code_of(layout_of(all)), "conflict");
   static_cast<FakeOwner&>(*all[1]).edit().layout.reset();
   EXPECT_EQ(code_of(layout_of(all)), "conflict");
   static_cast<FakeOwner&>(*all[0]).edit().layout.reset();
-  EXPECT_EQ(*layout_of(all), nullptr);
+  EXPECT_EQ(layout_of(all)->layout, nullptr);
+  static_cast<FakeOwner&>(*all[0]).edit().published = id();
+  EXPECT_EQ(code_of(layout_of(all)), "conflict");
+  static_cast<FakeOwner&>(*all[1]).edit().published = id();
+  EXPECT_EQ(layout_of(all)->published, id());
+}
+
+// A manifest of what two reference processes hold, and servers with the same bytes or others.
+class PublishedLayout : public LaidOutTest {
+ protected:
+  Result<Manifest> record() {
+    std::vector<std::shared_ptr<Owner>> all = owners();
+    for (const std::shared_ptr<Owner>& owner : all) {
+      static_cast<FakeOwner&>(*owner).edit().layout.reset();
+    }
+    change_(all);
+    LocalChecks checks(*engine_, random_);
+    return record_tensors(std::move(all), id(), "acme/m-served", checks, {});
+  }
+  // Hashes the memory against what record() returned before held_ was changed.
+  InstanceModel::Hashed hash_published(const Manifest& recorded) {
+    LocalChecks checks(*engine_, random_);
+    const LaidOut laid =
+        LaidOut::published(artifact_id(recorded).value(), recorded, held_.size()).value();
+    InstanceModel model(owners(), id(), laid.expected(), checks, &Steady::now, nullptr, true);
+    findings_ = model.findings();
+    InstanceModel::Hashed hashed = model.hash(1, {}).value();
+    laid.translate(manifest_.artifact, hashed);
+    return hashed;
+  }
+  std::function<void(std::vector<std::shared_ptr<Owner>>&)> change_ = [](auto&) {};
+};
+
+TEST_F(PublishedLayout, TensorsOfReferenceProcesses_AreAManifestByRank) {
+  const Manifest recorded = record().value();
+  EXPECT_EQ(recorded.name, "acme/m-served");
+  std::vector<std::string> labels;
+  for (const Entry& entry : recorded.artifact.entries) {
+    labels.push_back(label_of(entry));
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"rank-0000#down", "rank-0000#norm", "rank-0000#qk",
+                                              "rank-0001#down", "rank-0001#norm"}));
+  const Result<Statement> statement = to_statement(recorded);
+  ASSERT_TRUE(statement);
+  EXPECT_EQ(manifest_from(*statement)->artifact, recorded.artifact);
+}
+
+TEST_F(PublishedLayout, SameBytes_AreEveryEntryOfTheManifest) {
+  const Manifest recorded = record().value();
+  const InstanceModel::Hashed hashed = hash_published(recorded);
+  EXPECT_EQ(hashed.entries, manifest_.artifact.entries);
+  EXPECT_TRUE(hashed.not_covered.empty());
+  EXPECT_TRUE(findings_.empty());
+  const ArtifactId published = artifact_id(recorded).value();
+  EXPECT_EQ(LaidOut::published(published, recorded, 2)->facts(),
+            (MemoryLayout{LayoutKind::kPublished, published.text(), false}));
+}
+
+TEST_F(PublishedLayout, OneOtherByte_SpeaksAgainstEveryEntry) {
+  const Manifest recorded = record().value();
+  held_[1].at("norm")[3] ^= 1;
+  const InstanceModel::Hashed hashed = hash_published(recorded);
+  ASSERT_EQ(hashed.entries.size(), manifest_.artifact.entries.size());
+  for (std::size_t i = 0; i < hashed.entries.size(); ++i) {
+    EXPECT_NE(root_of(hashed.entries[i]), root_of(manifest_.artifact.entries[i]));
+  }
+}
+
+TEST_F(PublishedLayout, MissingShard_IsNamedByRankAndNothingIsCovered) {
+  const Manifest recorded = record().value();
+  held_[1].erase("down");
+  const InstanceModel::Hashed hashed = hash_published(recorded);
+  EXPECT_TRUE(hashed.entries.empty());
+  ASSERT_EQ(findings_.size(), 1U);
+  EXPECT_EQ(findings_[0].tensor, "down");
+  EXPECT_EQ(findings_[0].detail, "rank-0001 did not register it");
+}
+
+TEST_F(PublishedLayout, OtherNumberOfProcessesAndFiles_AreRefused) {
+  Manifest recorded = record().value();
+  const ArtifactId published = artifact_id(recorded).value();
+  EXPECT_EQ(code_of(LaidOut::published(published, recorded, 1)), "layout-shape");
+  EXPECT_EQ(code_of(LaidOut::published(published, recorded, 3)), "layout-shape");
+  for (Entry& entry : recorded.artifact.entries) {
+    std::get<TensorEntry>(entry).file = "model.safetensors";
+  }
+  EXPECT_EQ(code_of(LaidOut::published(published, recorded, 1)), "layout-shape");
+  recorded.artifact.entries.emplace_back(FileEntry{"a", 0, digest_of("a")});
+  EXPECT_EQ(code_of(LaidOut::published(published, recorded, 2)), "layout-shape");
+}
+
+TEST_F(PublishedLayout, ReferenceWithALayoutOrAnotherArtifactOrWithoutARank_IsNotRecorded) {
+  change_ = [&](auto& all) { static_cast<FakeOwner&>(*all[1]).edit().layout = layout_; };
+  EXPECT_EQ(code_of(record()), "conflict");
+  change_ = [&](auto& all) { static_cast<FakeOwner&>(*all[1]).edit().published = id(); };
+  EXPECT_EQ(code_of(record()), "conflict");
+  change_ = [&](auto& all) {
+    static_cast<FakeOwner&>(*all[1]).edit().artifact = ArtifactId(digest_of("other"));
+  };
+  EXPECT_EQ(code_of(record()), "conflict");
+  change_ = [](auto& all) { all.pop_back(); };
+  EXPECT_EQ(code_of(record()), "not-found");
+}
+
+TEST_F(PublishedLayout, ReferenceWhoseMemoryCannotBeRead_IsNotRecorded) {
+  change_ = [](auto& all) {
+    static_cast<FakeOwner&>(*all[1]).hand_out(0, [] { return Descriptor(); });
+  };
+  EXPECT_EQ(code_of(record()), "file-unreadable");
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ class Matcher {
       const auto* tensor = std::get_if<TensorEntry>(&artifact_.entries[i]);
       if (tensor != nullptr && !covered_[i]) {
         result_.missing.push_back(i);
-        find(Finding::Kind::kMissing, tensor->name, "no process registered it");
+        find(Finding::Kind::kMissing, tensor->name,
+             by_rank_ ? tensor->file + " did not register it" : "no process registered it");
       }
     }
     std::ranges::sort(result_.missing);
@@ -99,7 +100,8 @@ class Matcher {
       result_.extra.push_back({name, size_of(tensor)});
     }
     find(Finding::Kind::kExtra, name,
-         taken_.empty() ? "the manifest has no tensor of this name"
+         taken_.empty() ? by_rank_ ? rank_file(rank) + " has no tensor of this name in the layout"
+                                   : "the manifest has no tensor of this name"
                         : "rank " + std::to_string(rank) + " registers it once more");
   }
 

@@ -6,7 +6,7 @@ import bisect
 import ctypes
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _cuda, _memory, _model
 from ._errors import ModelError, NonContiguous
@@ -185,7 +185,7 @@ class Plan:
     _storages: List[Any]  # kept alive
     window: Optional[Tuple[int, Any, int]] = None  # descriptor, mapping, address
     hints: Optional[Hints] = None  # the page that goes with it; not closed with the plan
-    layout: Optional[Mapping[str, Any]] = None  # how the tensors follow from those of the files
+    layout: Union[None, str, Mapping[str, Any]] = None  # "published:...", or how the tensors follow from those of the files
 
     def exportable(self) -> List[int]:
         """Numbers of the pieces that have a descriptor; then of the window and the page of hints."""
@@ -224,8 +224,15 @@ class Plan:
                           "bytes": self.inventory.uncovered_bytes},
             "window": WINDOW if self.window else 0,
             **({"hints": PAGE} if self.hints is not None else {}),
-            **({"layout": self.layout} if self.layout is not None else {}),
+            **self._laid_out(),
         }
+
+    def _laid_out(self) -> Dict[str, Any]:
+        if self.layout is None:
+            return {}
+        if isinstance(self.layout, str):
+            return {"published": self.layout[len("published:"):]}
+        return {"layout": self.layout}
 
     def check(self) -> Iterator[List[str]]:
         """One look at everything, in small steps; yields the names of what changed in each."""

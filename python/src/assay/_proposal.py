@@ -110,12 +110,28 @@ def _join(parts: Sequence[_Made], axis: int, stacked: bool) -> Optional[_Made]:
 
 
 class _Proposer:
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], rank: int = 0, world: int = 1) -> None:
         self._entries = _Entries(entries)
+        self._rank, self._world = rank, world
+        self._axis: Optional[int] = None  # along which entries are cut into `world` equal parts
 
     def _entry(self, short: str) -> Optional[_Made]:
         entry = self._entries.of(short)
-        return None if entry is None else (self._entries.expression(entry), entry.dtype, entry.shape, [entry])
+        if entry is None:
+            return None
+        whole: Expression = self._entries.expression(entry)
+        axis = self._axis
+        if axis is None:
+            return whole, entry.dtype, entry.shape, [entry]
+        if axis >= len(entry.shape) or entry.shape[axis] % self._world:
+            return None
+        size = entry.shape[axis] // self._world
+        return ({"slice": whole, "axis": axis, "start": self._rank * size, "size": size}, entry.dtype,
+                entry.shape[:axis] + (size,) + entry.shape[axis + 1:], [entry])
+
+    def _cuts(self) -> Sequence[Optional[int]]:
+        """How a rank may hold entries: whole, by rows, by columns."""
+        return (None,) if self._world == 1 else (None, 0, 1)
 
     def _candidates(self, short: str) -> Iterator[_Made]:
         whole = self._entry(short)
@@ -148,7 +164,7 @@ class _Proposer:
 
     def tensor(self, names: Sequence[str], dtype: str, shape: Tuple[int, ...]) -> Tuple[str, Expression, List[Entry]]:
         tried = []
-        for name in names:
+        for name, self._axis in ((name, axis) for name in names for axis in self._cuts()):
             for expression, made, form, used in self._candidates(_short(name)):
                 if form == shape and made == dtype:
                     return name, expression, used
@@ -159,15 +175,42 @@ class _Proposer:
         raise ModelError(f"tensor {names[0]!r} ({dtype} {list(shape)}): {seen}")
 
 
-def propose(inventory: Inventory, entries: Sequence[Entry], artifact: str) -> Optional[Mapping[str, Any]]:
-    """A layout of a model of one process; None where each tensor is its entry. Errors: ModelError names the tensor.
+def propose(inventory: Inventory, entries: Sequence[Entry], artifact: str,
+            world: int = 1) -> Optional[Mapping[str, Any]]:
+    """A layout of a model; None where each tensor is its entry. Errors: ModelError names the tensor.
 
+    Of `world` ranks each holds tensors of these names and shapes: whole entries, or its share of their rows or columns.
     Entries in no tensor are `dropped`, and entries in several are `replicated`: such a layout counts only where a policy
-    pins its digest.
+    pins its digest, or a trusted signer signed it.
     """
-    proposer = _Proposer(entries)
+    uses: "collections.Counter[Entry]" = collections.Counter()
+    whole: "collections.Counter[Entry]" = collections.Counter()
+    ranks, plain = [], world == 1
+    for rank in range(world):
+        tensors, held, cut, same = _of_rank(_Proposer(entries, rank, world), inventory)
+        ranks.append({"tensors": tensors})
+        uses.update(held)
+        whole.update(held - cut)
+        plain = plain and same
+    if plain:
+        return None
+    expression = _Entries(entries).expression
+    layout: Dict[str, Any] = {"artifact": artifact, "ranks": ranks}
+    listed = {"dropped": [one for one in entries if one not in uses],
+              "replicated": [one for one, count in whole.items() if count > 1]}
+    for member, some in listed.items():
+        if some:
+            layout[member] = sorted((expression(one) for one in some),
+                                    key=lambda one: (one["entry"].encode(), one.get("file", "").encode()))
+    return layout
+
+
+def _of_rank(proposer: _Proposer, inventory: Inventory) -> Tuple[
+        List[Dict[str, Any]], "collections.Counter[Entry]", "collections.Counter[Entry]", bool]:
+    """The tensors of one rank, the entries in them, those of which it has a share, and whether each is its entry."""
     tensors: List[Dict[str, Any]] = []
     uses: "collections.Counter[Entry]" = collections.Counter()
+    cut: "collections.Counter[Entry]" = collections.Counter()
     plain = True
     for tensor in inventory.tensors:
         shape = tuple(tensor.tensor.shape)
@@ -175,6 +218,8 @@ def propose(inventory: Inventory, entries: Sequence[Entry], artifact: str) -> Op
         plain = plain and expression.get("entry") == name
         tensors.append({"name": name, "dtype": tensor.dtype, "shape": list(shape), "from": expression})
         uses.update(used)
+        if proposer._axis is not None:
+            cut.update(used)
     # Tied weights whose files have each of their names: all of these entries are in memory.
     taken = {one["name"] for one in tensors}
     for tensor in inventory.tensors:
@@ -185,14 +230,6 @@ def propose(inventory: Inventory, entries: Sequence[Entry], artifact: str) -> Op
                 tensors.append({"name": name, "dtype": tensor.dtype, "shape": list(tensor.tensor.shape),
                                 "from": expression})
                 uses.update(used)
-    if plain:
-        return None
-    layout: Dict[str, Any] = {"artifact": artifact, "ranks": [
-        {"tensors": sorted(tensors, key=lambda one: str(one["name"]).encode())}]}
-    listed = {"dropped": [one for one in entries if one not in uses],
-              "replicated": [one for one, count in uses.items() if count > 1]}
-    for member, some in listed.items():
-        if some:
-            layout[member] = sorted((proposer._entries.expression(one) for one in some),
-                                    key=lambda one: (one["entry"].encode(), one.get("file", "").encode()))
-    return layout
+                if proposer._axis is not None:
+                    cut.update(used)
+    return sorted(tensors, key=lambda one: str(one["name"]).encode()), uses, cut, plain

@@ -27,6 +27,7 @@ VERIFY = 600.0  # seconds: the whole model, perhaps through the window
 RELEASE = 10.0  # seconds
 
 _ARTIFACT = re.compile(r"assay-tree-v1-sha(256:[0-9a-f]{64}|384:[0-9a-f]{96})")
+_PUBLISHED = re.compile("published:" + _ARTIFACT.pattern)
 _INSTANCE = re.compile(r"[a-z0-9-]{1,63}")
 
 _lock = threading.Lock()
@@ -41,7 +42,7 @@ class Registration:
 
     def __init__(self, model: Any, artifact: str, instance: str, rank: int, world: int, socket: str,
                  period: float, reconnect: bool, names: Optional[Mapping[str, str]],
-                 hints: Optional[Hints] = None, layout: Optional[Mapping[str, Any]] = None) -> None:
+                 hints: Optional[Hints] = None, layout: Union[None, str, Mapping[str, Any]] = None) -> None:
         self._layout = layout
         self._hints, self._own_hints = (Hints() if hints is None else hints), hints is None
         self._model, self._names = model, names
@@ -154,12 +155,14 @@ class Registration:
         _wait(self._link.command(self._link.release), timeout, "release")
 
     def update(self, artifact: str, model: Any = None, names: Optional[Mapping[str, str]] = None,
-               layout: Optional[Mapping[str, Any]] = None) -> None:
+               layout: Union[None, str, Mapping[str, Any]] = None) -> None:
         """Registers the model as another artifact, or another model; releases first.
 
         Without `layout` its tensors are those of the files. Errors: as register().
         """
         _check_artifact(artifact)
+        if isinstance(layout, str) and not _PUBLISHED.fullmatch(layout):
+            raise ValueError(f'layout: a mapping, or "published:" and an artifact id, not {layout!r}')
         with self._updating:
             self.release()
             self._artifact = artifact
@@ -235,7 +238,8 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
     whether storages were replaced. `names`: names of tensors in the manifest, where they differ.
     `hints`: a page that several registrations share; else each has its own. `layout`: how the tensors
     follow from those of the files (schemas/layout.md), when they are cast, joined or split; "auto": as
-    layout() proposes it from `files`.
+    layout() proposes it from `files`; "published:assay-tree-v1-sha256:...": as `assay layout record` found
+    it in a reference process.
     CPU tensors are moved into shared memory; nothing may use the model meanwhile.
 
     Errors: NoWorker, Refused, ModelError (FoldedParameters, NonContiguous), TorchMissing, ValueError.
@@ -247,10 +251,10 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
         raise ValueError(f"rank {rank} of world {world}: 0 <= rank < world <= {MAX_WORLD} expected")
     if period <= 0:
         raise ValueError("period: seconds, more than 0")
-    if isinstance(layout, str):
-        if layout != "auto" or files is None or world != 1:
-            raise ValueError('layout: a mapping, or "auto" with files= for a model of one process')
-        layout = propose_layout(model, artifact, files, names)
+    if isinstance(layout, str) and not _PUBLISHED.fullmatch(layout):
+        if layout != "auto" or files is None:
+            raise ValueError('layout: a mapping, "published:" and an artifact id, or "auto" with files=')
+        layout = propose_layout(model, artifact, files, names, world)
     _check_socket(socket)  # before gigabytes are moved
     registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names,
                                 hints, layout)
@@ -265,8 +269,11 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
 
 
 def propose_layout(model: Any, artifact: str, files: Any,
-                   names: Optional[Mapping[str, str]] = None) -> Optional[Mapping[str, Any]]:
-    """How the tensors of a model of one process follow from those of its files, as a layout for register().
+                   names: Optional[Mapping[str, str]] = None, world: int = 1) -> Optional[Mapping[str, Any]]:
+    """How the tensors of a model follow from those of its files, as a layout for register().
+
+    `world`: so many tensor-parallel ranks hold tensors of these names and shapes, each its share of rows or columns in the
+    order of ranks. Each rank then proposes the same layout. Equal shapes prove nothing: the node agent compares bytes.
 
     `files`: a folder with safetensors files, or a list of them. None: each tensor is as the files have it. The result is
     made of names, dtypes and shapes alone; the node agent computes which bytes must lie in memory, and a policy says
@@ -275,7 +282,7 @@ def propose_layout(model: Any, artifact: str, files: Any,
     Errors: ModelError names the tensor that follows from nothing, and files that are none; OSError; TorchMissing.
     """
     _check_artifact(artifact)
-    return _proposal.propose(_model.take(model, names), _proposal.read_entries(files), artifact)
+    return _proposal.propose(_model.take(model, names), _proposal.read_entries(files), artifact, world)
 
 
 def _check_socket(path: str) -> None:

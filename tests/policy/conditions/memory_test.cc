@@ -226,6 +226,79 @@ TEST(MemoryCondition, Layouts_CountByKindAndByTableOrDigest) {
   }
 }
 
+const std::string kPublishedLayout = "assay-tree-v1-sha256:" + std::string(64, '1');
+
+// Changes of a statement of stage layout about a published layout.
+struct SignedRow {
+  const char* what;
+  std::function<void(Facts& facts, StatementFact& said)> change;
+  std::optional<Reason> code;
+};
+
+std::vector<SignedRow> signed_rows() {
+  return {{"signed", [](Facts&, StatementFact&) {}, std::nullopt},
+          {"not said", [](Facts& facts, StatementFact&) { facts.statements = {}; },
+           Reason::kLayoutNotPinned},
+          {"another layout",
+           [](Facts&, StatementFact& said) { said.predicate["parameters"]["layout"] = kLayout; },
+           Reason::kLayoutNotPinned},
+          {"no layout", [](Facts&, StatementFact& said) { said.predicate.erase("parameters"); },
+           Reason::kLayoutNotPinned},
+          {"another stage", [](Facts&, StatementFact& said) { said.stage = "approve"; },
+           Reason::kLayoutNotPinned},
+          {"no role for the stage",
+           [](Facts&, StatementFact& said) {
+             said.signers[0].key = signer("mallory-1", "mallory", "approve");
+           },
+           Reason::kRoleNotGranted},
+          {"revoked",
+           [](Facts&, StatementFact& said) {
+             said.signers[0].key.revoked = Revocation{from_now(-1), "stolen", {}};
+           },
+           Reason::kKeyRevoked},
+          {"expired when it was signed",
+           [](Facts&, StatementFact& said) {
+             said.signers[0].key.not_after = said.signers[0].signed_at - std::chrono::seconds(1);
+           },
+           Reason::kKeyExpired},
+          {"withdrawn",
+           [](Facts&, StatementFact& said) {
+             said.withdrawn =
+                 WithdrawnFact{.reason = "wrong", .since = from_now(-1), .by = {"lea"}};
+           },
+           Reason::kStatementWithdrawn}};
+}
+
+TEST(MemoryCondition, LayoutThatATrustedSignerSigned_CountsUnlessTheStatementDoesNot) {
+  ReportCondition condition = strict();
+  condition.memory.layouts = {LayoutKind::kPublished};
+  for (const SignedRow& row : signed_rows()) {
+    SCOPED_TRACE(row.what);
+    Facts facts = facts_in_memory();
+    facts.reports[0].memory->layout = MemoryLayout{LayoutKind::kPublished, kPublishedLayout, false};
+    StatementFact said = statement(
+        20, "layout", {{"stage", "layout"}, {"parameters", {{"layout", kPublishedLayout}}}},
+        {signer("lea-1", "lea", "layout")});
+    facts.statements = {};
+    Facts changed = facts;
+    row.change(changed, said);
+    if (std::string_view(row.what) != "not said") {
+      changed.statements = {said};
+    }
+    // Signers are asked for a role for the names that the manifests of a policy give.
+    const PolicyDocument policy =
+        policy_with({manifest_condition(), assay::policy::test::condition("it", condition)});
+    const ConditionResult result = evaluate(std::vector{active(policy)}, workload_on_node(),
+                                            one(changed), {}, DecisionPoint::kServe, now())
+                                       .policies.front()
+                                       .conditions.at(1);
+    expect(result, row.code ? Outcome::kFail : Outcome::kPass, row.code);
+    if (!row.code) {
+      EXPECT_EQ(result.evidence.size(), 2U) << "the report and the statement";
+    }
+  }
+}
+
 TEST(MemoryCondition, Layout_IsToldWithWhatIsAccepted) {
   ReportCondition condition = strict();
   condition.memory.layouts = {LayoutKind::kRecipe, LayoutKind::kExact};
