@@ -34,8 +34,6 @@ bool fits(std::uint64_t begin, const MoveLoop& outer, const MoveLoop& inner,
   return begin % width == 0 && width <= size && last <= size - width;
 }
 
-std::uint64_t end_of(std::span<const std::uint64_t> sizes) { return derive_places(sizes).back(); }
-
 template <std::size_t From, std::size_t To, typename One>
 void each(const Move& move, ByteView sources, std::span<std::uint8_t> results, const One& one) {
   for (std::uint64_t i = 0; i < move.outer.count; ++i) {
@@ -129,26 +127,29 @@ Status check(const DeriveRequest& request, const DeriveRoom& room) {
   const auto is_large = [](std::span<const std::uint64_t> sizes, std::uint64_t most) {
     return sizes.size() > most / kDeriveAlignment ||
            std::ranges::any_of(sizes, [most](std::uint64_t size) { return size > most; }) ||
-           end_of(sizes) > most;
+           derive_places(sizes).back() > most;
   };
-  const std::unexpected<Error> too_large =
-      fail(ErrorCode::kLimitExceeded, "more is to be derived than the engine takes at once");
-  if (is_large(request.results, room.results)) {
-    return too_large;
-  }
-  const std::uint64_t results = end_of(request.results);
-  for (const DeriveLoad& load : request.loads) {
-    ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
-    if (is_large(sizes, room.load)) {
-      return too_large;
+  const auto too_large = [] {
+    return fail(ErrorCode::kLimitExceeded, "more is to be derived than the engine takes at once");
+  };
+  for (const DeriveRound& round : request.rounds) {
+    if (is_large(round.results, room.results)) {
+      return too_large();
     }
-    const std::uint64_t sources = end_of(sizes);
-    for (const Move& move : load.moves) {
-      if (!is_known(move.kind) ||
-          !fits(move.from, move.outer, move.inner, &MoveLoop::from, bytes_from(move.kind),
-                sources) ||
-          !fits(move.to, move.outer, move.inner, &MoveLoop::to, bytes_to(move.kind), results)) {
-        return fail(ErrorCode::kInvalidParameter, "a move leaves its sources or results");
+    const std::uint64_t results = derive_places(round.results).back();
+    for (const DeriveLoad& load : round.loads) {
+      ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
+      if (is_large(sizes, room.load)) {
+        return too_large();
+      }
+      const std::uint64_t sources = derive_places(sizes).back();
+      for (const Move& move : load.moves) {
+        if (!is_known(move.kind) ||
+            !fits(move.from, move.outer, move.inner, &MoveLoop::from, bytes_from(move.kind),
+                  sources) ||
+            !fits(move.to, move.outer, move.inner, &MoveLoop::to, bytes_to(move.kind), results)) {
+          return fail(ErrorCode::kInvalidParameter, "a move leaves its sources or results");
+        }
       }
     }
   }
@@ -157,8 +158,18 @@ Status check(const DeriveRequest& request, const DeriveRoom& room) {
 
 std::vector<Region> sources_of(const DeriveRequest& request) {
   std::vector<Region> all;
-  for (const DeriveLoad& load : request.loads) {
-    all.insert(all.end(), load.sources.begin(), load.sources.end());
+  for (const DeriveRound& round : request.rounds) {
+    for (const DeriveLoad& load : round.loads) {
+      all.insert(all.end(), load.sources.begin(), load.sources.end());
+    }
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> results_of(const DeriveRequest& request) {
+  std::vector<std::uint64_t> all;
+  for (const DeriveRound& round : request.rounds) {
+    all.insert(all.end(), round.results.begin(), round.results.end());
   }
   return all;
 }

@@ -29,7 +29,7 @@ struct MoveLoop {
 };
 
 // Moves outer.count * inner.count elements. `from` counts from the start of the sources of a load,
-// `to` from the start of the results (derive_places()). All of them are multiples of the bytes of
+// `to` from the start of the results of a round (derive_places()). All of them are multiples of the bytes of
 // an element on their side.
 struct Move {
   MoveKind kind = MoveKind::kCopy1;
@@ -47,25 +47,32 @@ struct DeriveLoad {
   std::vector<Move> moves;
 };
 
-// Loads follow one another; bytes of results to which nothing is moved are zeros.
-struct DeriveRequest {
+// Results that are in memory at the same time, and the loads that they are made of.
+struct DeriveRound {
   std::vector<DeriveLoad> loads;
   std::vector<std::uint64_t> results;  // bytes of each
+  // Says that something is moved to every byte of the results. Otherwise the bytes to which nothing
+  // is moved are zeros.
+  bool filled = false;
+};
+// Rounds follow one another. Several in one call keep a device busy between them.
+struct DeriveRequest {
+  std::vector<DeriveRound> rounds;
 };
 
 // How much an engine takes at once.
 struct DeriveRoom {
   std::uint64_t load = 0;     // bytes of the sources of a load
-  std::uint64_t results = 0;  // bytes of all results
+  std::uint64_t results = 0;  // bytes of the results of a round
 };
 
 // The CPU engine keeps so much memory from its first derivation on. Sources of a turned result are
 // read once for each part of it that fits.
 inline constexpr DeriveRoom kHostDeriveRoom{.load = std::uint64_t{16} << 20,
                                             .results = std::uint64_t{64} << 20};
-// Two loads and the results take a third of a GiB of a device; with loads of this size it copies as
+// Two loads and the results take 384 MiB of a device; with loads of this size it copies as
 // fast as it can.
-inline constexpr DeriveRoom kDeviceDeriveRoom{.load = std::uint64_t{64} << 20,
+inline constexpr DeriveRoom kDeviceDeriveRoom{.load = std::uint64_t{96} << 20,
                                               .results = std::uint64_t{192} << 20};
 
 // Objects in memory begin at multiples of so many bytes.
@@ -79,8 +86,9 @@ inline constexpr std::uint64_t kDeriveAlignment = 256;
 // Errors: invalid-parameter; limit-exceeded.
 [[nodiscard]] Status check(const DeriveRequest& request, const DeriveRoom& room);
 
-// Returns the sources of all loads, one after the other.
+// Return the sources of all loads, one after the other, and the sizes of all results.
 [[nodiscard]] std::vector<Region> sources_of(const DeriveRequest& request);
+[[nodiscard]] std::vector<std::uint64_t> results_of(const DeriveRequest& request);
 
 // Moves the elements in host memory.
 void move_elements(const Move& move, ByteView sources, std::span<std::uint8_t> results);

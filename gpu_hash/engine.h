@@ -50,7 +50,7 @@ struct ObjectDigests {
 // The result of Engine::derive(). A list of digests may have an outline, as the request wants it.
 struct Derived {
   std::vector<ObjectDigests> sources;  // of all loads, one after the other
-  std::vector<ObjectDigests> results;
+  std::vector<ObjectDigests> results;  // of all rounds
 };
 
 // The device and driver that compute, for reports and messages.

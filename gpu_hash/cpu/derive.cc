@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -74,6 +75,30 @@ std::vector<Region> regions_in(ByteView memory, std::span<const std::uint64_t> s
 
 }  // namespace
 
+Status HostDerivation::load(Engine& engine, unsigned threads, const DeriveLoad& load,
+                            const HashRequest& request, std::vector<ObjectDigests>& digests) {
+  ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
+  const std::vector<std::uint64_t> places = derive_places(sizes);
+  sources_.resize(std::max<std::uint64_t>(sources_.size(), places.back()));
+  std::vector<ReadPart> parts;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (std::uint64_t at = 0; at < sizes[i]; at += kPart) {
+      parts.push_back({&load.sources[i], at,
+                       std::span(sources_).subspan(places[i] + at, std::min(kPart, sizes[i] - at))});
+    }
+  }
+  ASSAY_TRY(share(threads, parts.size(), request.stop, [&](PieceReader& reader, std::size_t i) {
+    return reader.read(*parts[i].source, parts[i].offset, parts[i].memory);
+  }));
+  ASSAY_ASSIGN(std::vector<ObjectDigests> found, engine.hash(regions_in(sources_, sizes), request));
+  std::ranges::move(found, std::back_inserter(digests));
+  const std::vector<Move> moves = cut(load.moves);
+  return share(threads, moves.size(), request.stop, [&](PieceReader&, std::size_t i) {
+    move_elements(moves[i], sources_, results_);
+    return Status();
+  });
+}
+
 Result<Derived> HostDerivation::derive(Engine& engine, unsigned threads,
                                        const DeriveRequest& derivation,
                                        const HashRequest& request) {
@@ -82,37 +107,25 @@ Result<Derived> HostDerivation::derive(Engine& engine, unsigned threads,
   const std::scoped_lock lock(mutex_);
   const HashRequest quiet{request.parameters, request.outline_span, {}, request.stop};
   Derived derived;
-  results_.assign(derive_places(derivation.results).back(), 0);
   std::uint64_t done = 0;
-  for (const DeriveLoad& load : derivation.loads) {
-    ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
-    const std::vector<std::uint64_t> places = derive_places(sizes);
-    sources_.resize(std::max<std::uint64_t>(sources_.size(), places.back()));
-    std::vector<ReadPart> parts;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      for (std::uint64_t at = 0; at < sizes[i]; at += kPart) {
-        parts.push_back(
-            {&load.sources[i], at,
-             std::span(sources_).subspan(places[i] + at, std::min(kPart, sizes[i] - at))});
+  for (const DeriveRound& round : derivation.rounds) {
+    const std::uint64_t end = derive_places(round.results).back();
+    results_.resize(std::max<std::uint64_t>(results_.size(), end));
+    if (!round.filled) {
+      std::fill_n(results_.begin(), end, std::uint8_t{0});
+    }
+    for (const DeriveLoad& one : round.loads) {
+      ASSAY_TRY(load(engine, threads, one, quiet, derived.sources));
+      ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(one.sources));
+      done = std::accumulate(sizes.begin(), sizes.end(), done);
+      if (request.progress) {
+        request.progress(done);
       }
-      done += sizes[i];
     }
-    ASSAY_TRY(share(threads, parts.size(), request.stop, [&](PieceReader& reader, std::size_t i) {
-      return reader.read(*parts[i].source, parts[i].offset, parts[i].memory);
-    }));
     ASSAY_ASSIGN(std::vector<ObjectDigests> digests,
-                 engine.hash(regions_in(sources_, sizes), quiet));
-    std::ranges::move(digests, std::back_inserter(derived.sources));
-    const std::vector<Move> moves = cut(load.moves);
-    ASSAY_TRY(share(threads, moves.size(), request.stop, [&](PieceReader&, std::size_t i) {
-      move_elements(moves[i], sources_, results_);
-      return Status();
-    }));
-    if (request.progress) {
-      request.progress(done);
-    }
+                 engine.hash(regions_in(results_, round.results), quiet));
+    std::ranges::move(digests, std::back_inserter(derived.results));
   }
-  ASSAY_ASSIGN(derived.results, engine.hash(regions_in(results_, derivation.results), quiet));
   return derived;
 }
 

@@ -17,6 +17,9 @@ class HostDerivation {
                                        const DeriveRequest& derivation, const HashRequest& request);
 
  private:
+  [[nodiscard]] Status load(Engine& engine, unsigned threads, const DeriveLoad& load,
+                            const HashRequest& request, std::vector<ObjectDigests>& digests);
+
   std::mutex mutex_;
   Bytes sources_;  // guarded by mutex_
   Bytes results_;  // guarded by mutex_

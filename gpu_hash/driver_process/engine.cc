@@ -113,7 +113,8 @@ Result<Derived> ProcessEngine::derive(const DeriveRequest& derivation, const Has
   ASSAY_TRY(check(derivation, derive_room()));
   const std::vector<Region> sources = sources_of(derivation);
   ASSAY_ASSIGN(std::vector<std::uint64_t> sizes, region_sizes(sources));
-  sizes.insert(sizes.end(), derivation.results.begin(), derivation.results.end());
+  const std::vector<std::uint64_t> results = results_of(derivation);
+  sizes.insert(sizes.end(), results.begin(), results.end());
   ASSAY_ASSIGN(std::vector<ObjectDigests> all,
                call(sources, std::move(sizes), request, &derivation));
   Derived derived;

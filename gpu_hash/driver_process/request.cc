@@ -114,26 +114,25 @@ Status RequestSender::send_pieces() {
 }
 
 Status RequestSender::send_derivation(const DeriveRequest& derivation) {
-  driver::Loads loads;
-  for (const DeriveLoad& load : derivation.loads) {
-    loads.loads.push_back({load.sources.size(), load.moves.size()});
-  }
-  if (loads.loads.size() > driver::kMaxLoads || derivation.results.size() > driver::kMaxLoads) {
-    return fail(ErrorCode::kLimitExceeded, "a derivation has too many loads or results");
-  }
-  ASSAY_TRY(process_.send(loads));
   driver::Moves message;
-  for (const DeriveLoad& load : derivation.loads) {
-    for (const Move& move : load.moves) {
-      message.moves.push_back(move);
-      if (message.moves.size() == driver::kMaxMoves) {
-        ASSAY_TRY(process_.send(message));
-        message.moves.clear();
+  for (const DeriveRound& round : derivation.rounds) {
+    driver::Round own{{}, round.results, round.filled};
+    for (const DeriveLoad& load : round.loads) {
+      own.loads.push_back({load.sources.size(), load.moves.size()});
+      for (const Move& move : load.moves) {
+        message.moves.push_back(move);
+        if (message.moves.size() == driver::kMaxMoves) {
+          ASSAY_TRY(process_.send(message));
+          message.moves.clear();
+        }
       }
     }
+    if (own.loads.size() > driver::kMaxLoads || own.results.size() > driver::kMaxLoads) {
+      return fail(ErrorCode::kLimitExceeded, "a round has too many loads or results");
+    }
+    ASSAY_TRY(process_.send(own));
   }
-  ASSAY_TRY(process_.send(message));
-  return process_.send(driver::Results{derivation.results});
+  return process_.send(message);
 }
 
 Status RequestSender::send(const HashRequest& request, const DeriveRequest* derivation) {

@@ -69,7 +69,6 @@ class Arriving {
 
   HashRequest request{};
   std::vector<Region> regions{};
-  std::optional<DeriveRequest> derivation{};
 
   void add(Descriptor folder) {
     folders_.push_back(std::make_shared<const Directory>(std::move(folder)));
@@ -99,32 +98,33 @@ class Arriving {
       add(piece, regions.back());
     }
   }
-  void add(const driver::Loads& message) {
-    loads_.insert(loads_.end(), message.loads.begin(), message.loads.end());
-  }
   void add(const driver::Moves& message) {
     moves_.insert(moves_.end(), message.moves.begin(), message.moves.end());
   }
-  void add(const driver::Results& message) {
-    require(!derivation);
-    derivation.emplace();
-    derivation->results = message.sizes;
-  }
+  void add(driver::Round round) { rounds_.push_back(std::move(round)); }
   [[nodiscard]] bool is_whole() const { return !open_; }
+  [[nodiscard]] bool derives() const { return !rounds_.empty(); }
   // Gives the loads of the derivation their sources and moves.
-  void divide() {
+  [[nodiscard]] DeriveRequest derivation() const {
+    DeriveRequest derivation;
     auto source = regions.begin();
     auto move = moves_.begin();
-    for (const driver::Load& load : loads_) {
-      require(load.sources <= static_cast<std::uint64_t>(regions.end() - source) &&
-              load.moves <= static_cast<std::uint64_t>(moves_.end() - move));
-      const auto sources_end = source + static_cast<std::ptrdiff_t>(load.sources);
-      const auto moves_end = move + static_cast<std::ptrdiff_t>(load.moves);
-      derivation->loads.push_back({{source, sources_end}, {move, moves_end}});
-      source = sources_end;
-      move = moves_end;
+    for (const driver::Round& round : rounds_) {
+      DeriveRound& own = derivation.rounds.emplace_back();
+      own.results = round.results;
+      own.filled = round.filled;
+      for (const driver::Load& load : round.loads) {
+        require(load.sources <= static_cast<std::uint64_t>(regions.end() - source) &&
+                load.moves <= static_cast<std::uint64_t>(moves_.end() - move));
+        const auto sources_end = source + static_cast<std::ptrdiff_t>(load.sources);
+        const auto moves_end = move + static_cast<std::ptrdiff_t>(load.moves);
+        own.loads.push_back({{source, sources_end}, {move, moves_end}});
+        source = sources_end;
+        move = moves_end;
+      }
     }
     require(source == regions.end() && move == moves_.end());
+    return derivation;
   }
   [[nodiscard]] driver::Done done() const {
     driver::Done done;
@@ -151,8 +151,8 @@ class Arriving {
   std::vector<std::shared_ptr<const Directory>> folders_;
   std::vector<std::shared_ptr<const SourceFile>> files_;
   std::unique_ptr<const Mapping> memory_;
-  std::vector<driver::Load> loads_;
   std::vector<Move> moves_;
+  std::vector<driver::Round> rounds_;
   bool open_ = false;  // the last region has more pieces
 };
 
@@ -214,12 +214,10 @@ class Server {
       arriving_->add(file, memory->size);
     } else if (const auto* const pieces = std::get_if<driver::Pieces>(&message)) {
       arriving_->add(*pieces);
-    } else if (const auto* const loads = std::get_if<driver::Loads>(&message)) {
-      arriving_->add(*loads);
     } else if (const auto* const moves = std::get_if<driver::Moves>(&message)) {
       arriving_->add(*moves);
-    } else if (const auto* const results = std::get_if<driver::Results>(&message)) {
-      arriving_->add(*results);
+    } else if (const auto* const round = std::get_if<driver::Round>(&message)) {
+      arriving_->add(*round);
     } else {
       require(arriving_->is_whole());
       begin([this, call = std::shared_ptr<Arriving>(std::move(arriving_))] { return hash(*call); });
@@ -289,9 +287,8 @@ class Server {
     }
     call.request.progress = [this](std::uint64_t bytes) { progress(bytes); };
     std::vector<ObjectDigests> hashed;
-    if (call.derivation) {
-      call.divide();
-      ASSAY_ASSIGN(Derived derived, engine_->derive(*call.derivation, call.request));
+    if (call.derives()) {
+      ASSAY_ASSIGN(Derived derived, engine_->derive(call.derivation(), call.request));
       hashed = std::move(derived.sources);
       std::ranges::move(derived.results, std::back_inserter(hashed));
     } else {

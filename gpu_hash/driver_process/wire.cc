@@ -76,12 +76,10 @@ auto members([[maybe_unused]] T& m) {
     return std::tie(m.pieces);
   } else if constexpr (Is<T, Load>) {
     return std::tie(m.sources, m.moves);
-  } else if constexpr (Is<T, Loads>) {
-    return std::tie(m.loads);
   } else if constexpr (Is<T, Moves>) {
     return std::tie(m.moves);
-  } else if constexpr (Is<T, Results>) {
-    return std::tie(m.sizes);
+  } else if constexpr (Is<T, Round>) {
+    return std::tie(m.loads, m.results, m.filled);
   } else if constexpr (Is<T, Hello>) {
     return std::tie(m.build);
   } else if constexpr (Is<T, Failure>) {

@@ -4,8 +4,8 @@
 //
 // One call of Engine::hash() is a Call, then any number of Folder, Files, Memory and Pieces, then
 // Go. The answer is any number of Progress and Digests, then Done; or Failed. A call of
-// Engine::derive() has any number of Loads and Moves and one Results besides: its regions are the
-// sources of all loads, and its digests are those of sources, then of results.
+// Engine::derive() has any number of Moves and Rounds besides: its regions are the sources of all
+// loads, and its digests are those of all sources, then of all results.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxMessage = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxFiles = 512;
 inline constexpr std::size_t kMaxPieces = 65'536;
 inline constexpr std::size_t kMaxMoves = 32'768;
-inline constexpr std::size_t kMaxLoads = 65'536;
+inline constexpr std::size_t kMaxLoads = 65'536;  // and results, of a round
 inline constexpr std::size_t kMaxDigests = 65'536;
 
 // --- to the process
@@ -88,24 +88,23 @@ struct Piece {
 struct Pieces {
   std::vector<Piece> pieces;
 };
+struct Moves {
+  std::vector<Move> moves;
+};
 // A load of a derivation: so many of the regions and of the moves, in turn.
 struct Load {
   std::uint64_t sources = 0;
   std::uint64_t moves = 0;
 };
-struct Loads {
+// The next round of a derivation.
+struct Round {
   std::vector<Load> loads;
-};
-struct Moves {
-  std::vector<Move> moves;
-};
-// The sizes of what is derived, in bytes; makes the call one of derive().
-struct Results {
-  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> results;  // bytes of each
+  bool filled = false;
 };
 struct Go {};
 using ToProcess =
-    std::variant<List, Open, Bench, Call, Folder, Files, Memory, Pieces, Go, Loads, Moves, Results>;
+    std::variant<List, Open, Bench, Call, Folder, Files, Memory, Pieces, Go, Moves, Round>;
 
 // --- from the process
 

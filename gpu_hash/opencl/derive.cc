@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -57,13 +58,14 @@ void add_rows(const Move& move, std::vector<std::uint64_t>& words) {
 // Brings loads to the device in turn, in a thread of its own.
 class Loader {
  public:
-  Loader(const DeriveParts& parts, const DeriveRequest& derivation, const std::stop_token& stop,
-         cl_command_queue queue, std::array<cl_mem, 2> memory, std::uint64_t bytes)
+  Loader(const DeriveParts& parts, std::vector<const DeriveLoad*> loads,
+         const std::stop_token& stop, cl_command_queue queue, std::array<cl_mem, 2> memory,
+         std::uint64_t bytes)
       : parts_(parts),
-        derivation_(derivation),
+        loads_(std::move(loads)),
         queue_(queue),
         memory_(memory),
-        copies_(derivation.loads.size()),
+        copies_(loads_.size()),
         filler_(stop, BlockFiller::useful_threads(parts.threads, bytes)),
         thread_([this] { run(); }) {}
   ~Loader() {
@@ -117,8 +119,8 @@ class Loader {
   }
 
   Status send_all() {
-    for (std::size_t load = 0; load < derivation_.loads.size(); ++load) {
-      const std::vector<Region>& sources = derivation_.loads[load].sources;
+    for (std::size_t load = 0; load < loads_.size(); ++load) {
+      const std::vector<Region>& sources = loads_[load]->sources;
       ASSAY_ASSIGN(std::vector<std::uint64_t> sizes, region_sizes(sources));
       const std::vector<std::uint64_t>& places = places_.emplace_back(derive_places(sizes));
       const std::uint64_t end = places.back();
@@ -199,7 +201,7 @@ class Loader {
   }
 
   const DeriveParts& parts_;
-  const DeriveRequest& derivation_;
+  std::vector<const DeriveLoad*> loads_;
   cl_command_queue queue_;
   std::array<cl_mem, 2> memory_;
   std::vector<ClEvents> copies_;  // by load; of the other thread once it was sent
@@ -227,6 +229,27 @@ std::vector<Region> regions_in(const std::shared_ptr<ClMemory>& memory,
     }
   }
   return regions;
+}
+
+// The loads of a derivation, and the most bytes that it needs at a time.
+struct Needs {
+  std::vector<const DeriveLoad*> loads{};
+  std::uint64_t load = 0;
+  std::uint64_t results = 0;
+  std::uint64_t bytes = 0;  // of all loads
+};
+Result<Needs> needs_of(const DeriveRequest& derivation) {
+  Needs needs;
+  for (const DeriveRound& round : derivation.rounds) {
+    needs.results = std::max(needs.results, derive_places(round.results).back());
+    for (const DeriveLoad& load : round.loads) {
+      ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
+      needs.loads.push_back(&load);
+      needs.load = std::max(needs.load, derive_places(sizes).back());
+      needs.bytes += derive_places(sizes).back();
+    }
+  }
+  return needs;
 }
 
 // What the self-test moves: each kind, with and without gaps and turns.
@@ -342,63 +365,64 @@ Status ClDerivation::move(const DeriveParts& parts, std::span<const Move> moves,
   return parts.session.check("clFlush", clFlush(queue));
 }
 
+Status ClDerivation::clear(const ClSession& session, std::uint64_t size, ClEvents& events) {
+  const std::uint32_t zero = 0;
+  cl_event event = nullptr;
+  ASSAY_TRY(session.check("clEnqueueFillBuffer",
+                          clEnqueueFillBuffer(moves_.get(), results_->get(), &zero, sizeof(zero), 0,
+                                              size, 0, nullptr, &event)));
+  events.add(event);
+  return {};
+}
+
 Result<Derived> ClDerivation::run(const DeriveParts& parts, const DeriveRequest& derivation,
                                   const HashRequest& request) {
   ASSAY_TRY(check(derivation, kDeviceDeriveRoom));
   ASSAY_TRY(prepare(parts));
-  std::uint64_t largest = 0;
-  std::uint64_t bytes = 0;
-  for (const DeriveLoad& load : derivation.loads) {
-    ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
-    largest = std::max(largest, derive_places(sizes).back());
-    bytes += derive_places(sizes).back();
-  }
+  ASSAY_ASSIGN(const Needs needs, needs_of(derivation));
   for (std::shared_ptr<ClMemory>& memory : sources_) {
-    ASSAY_TRY(reserve(parts.session, memory, largest));
+    ASSAY_TRY(reserve(parts.session, memory, needs.load));
   }
-  const std::uint64_t end = derive_places(derivation.results).back();
-  ASSAY_TRY(reserve(parts.session, results_, end));
-  const std::uint32_t zero = 0;
-  ClEvents events;
-  cl_event event = nullptr;
-  if (end > 0) {
-    ASSAY_TRY(parts.session.check(
-        "clEnqueueFillBuffer", clEnqueueFillBuffer(moves_.get(), results_->get(), &zero,
-                                                   sizeof(zero), 0, end, 0, nullptr, &event)));
-    events.add(event);
-  }
+  ASSAY_TRY(reserve(parts.session, results_, needs.results));
   const HashRequest quiet{request.parameters, request.outline_span, {}, request.stop};
   const auto hash = [&](const std::shared_ptr<ClMemory>& memory,
-                        std::span<const std::uint64_t> sizes) -> Result<std::vector<ObjectDigests>> {
+                        std::span<const std::uint64_t> sizes,
+                        std::vector<ObjectDigests>& digests) -> Status {
     ASSAY_ASSIGN(ResidentResult result,
                  hash_resident(parts.session, parts.kernels, parts.scratch,
                                regions_in(memory, sizes), quiet, ResidentWork::kHash, nullptr,
                                parts.batch_bytes));
-    return std::move(result.digests);
+    std::ranges::move(result.digests, std::back_inserter(digests));
+    return {};
   };
   Derived derived;
-  Loader loader(parts, derivation, request.stop, copies_.get(),
-                {sources_[0]->get(), sources_[1]->get()}, bytes);
+  ClEvents events;
+  Loader loader(parts, needs.loads, request.stop, copies_.get(),
+                {sources_[0]->get(), sources_[1]->get()}, needs.bytes);
   std::uint64_t done = 0;
-  for (std::size_t i = 0; i < derivation.loads.size(); ++i) {
-    const DeriveLoad& load = derivation.loads[i];
-    ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
-    ASSAY_TRY(loader.wait(i));
-    ASSAY_TRY(move(parts, load.moves, *sources_.at(i % 2), events));
-    ASSAY_ASSIGN(std::vector<ObjectDigests> digests, hash(sources_.at(i % 2), sizes));
-    std::ranges::move(digests, std::back_inserter(derived.sources));
+  std::size_t number = 0;
+  for (const DeriveRound& round : derivation.rounds) {
+    const std::uint64_t end = derive_places(round.results).back();
+    if (end > 0 && !round.filled) {
+      ASSAY_TRY(clear(parts.session, end, events));
+    }
+    for (const DeriveLoad& load : round.loads) {
+      ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(load.sources));
+      const std::shared_ptr<ClMemory>& memory = sources_.at(number % 2);
+      ASSAY_TRY(loader.wait(number));
+      ASSAY_TRY(move(parts, load.moves, *memory, events));
+      ASSAY_TRY(hash(memory, sizes, derived.sources));
+      ASSAY_TRY(events.wait(parts.session));
+      loader.release(number++);
+      done = std::accumulate(sizes.begin(), sizes.end(), done);
+      if (request.progress) {
+        request.progress(done);
+      }
+    }
     ASSAY_TRY(events.wait(parts.session));
-    loader.release(i);
-    for (const std::uint64_t size : sizes) {
-      done += size;
+    if (!round.results.empty()) {
+      ASSAY_TRY(hash(results_, round.results, derived.results));
     }
-    if (request.progress) {
-      request.progress(done);
-    }
-  }
-  ASSAY_TRY(events.wait(parts.session));
-  if (!derivation.results.empty()) {
-    ASSAY_ASSIGN(derived.results, hash(results_, derivation.results));
   }
   return derived;
 }

@@ -39,6 +39,8 @@ class ClDerivation {
   [[nodiscard]] Status test(const DeriveParts& parts);
   [[nodiscard]] Status reserve(const ClSession& session, std::shared_ptr<ClMemory>& memory,
                                std::uint64_t size) const;
+  // Sets the first bytes of the results to zeros.
+  [[nodiscard]] Status clear(const ClSession& session, std::uint64_t size, ClEvents& events);
   // Enqueues the moves from `sources` to the results.
   [[nodiscard]] Status move(const DeriveParts& parts, std::span<const Move> moves,
                             const ClMemory& sources, ClEvents& events);

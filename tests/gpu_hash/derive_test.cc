@@ -40,6 +40,10 @@ void evaluate(const Move& move, ByteView sources, Bytes& results) {
   }
 }
 
+DeriveRequest one_round(DeriveLoad load, std::vector<std::uint64_t> results) {
+  return {{{{std::move(load)}, std::move(results)}}};
+}
+
 class DeriveTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -85,7 +89,7 @@ TEST_P(DeriveTest, SourcesAndResults_HaveTheRootsOfTheirBytes) {
   const std::vector<std::uint64_t> sizes{40'000, 0, 50'000};
   const std::vector<std::uint64_t> places = derive_places(sizes);
   Bytes results(places.back());
-  DeriveRequest derivation{{}, sizes};
+  DeriveRequest derivation{{{{}, sizes}}};
   for (int load = 0; load < 5; ++load) {
     DeriveLoad own{{host_region(first), host_region(second)}, {}};
     Bytes memory(derive_places(std::array<std::uint64_t, 2>{first.size(), second.size()}).back());
@@ -99,7 +103,7 @@ TEST_P(DeriveTest, SourcesAndResults_HaveTheRootsOfTheirBytes) {
       }
       evaluate(own.moves.back(), memory, results);
     }
-    derivation.loads.push_back(std::move(own));
+    derivation.rounds[0].loads.push_back(std::move(own));
   }
   const Derived derived = engine_->derive(derivation, request_).value();
   ASSERT_EQ(derived.sources.size(), 10U);
@@ -127,14 +131,32 @@ TEST_P(DeriveTest, LargeMoves_MoveEveryElement) {
     Bytes results(std::size_t{3} << 20);
     evaluate(move, bytes, results);
     const Derived derived =
-        engine_->derive({{{{host_region(bytes)}, {move}}}, {results.size()}}, request_).value();
+        engine_->derive(one_round({{host_region(bytes)}, {move}}, {results.size()}), request_).value();
     EXPECT_EQ(derived.results[0].root, reference_root(request_.parameters, results));
   }
 }
 
+// What one round leaves in memory is not seen in the next one.
+TEST_P(DeriveTest, RoundsFollowOneAnother_WithMemoryOfTheirOwn) {
+  const Bytes bytes = noise(20'000);
+  const Move half{MoveKind::kCopy1, 0, 0, {}, {10'000, 1, 1}};
+  DeriveRequest derivation = one_round({{host_region(bytes)}, {half}}, {10'000});
+  derivation.rounds.push_back(
+      {{{{host_region(bytes)}, {{MoveKind::kCopy1, 5, 9000, {}, {1000, 1, 1}}}}}, {10'000}, false});
+  derivation.rounds.push_back({{{{host_region(bytes)}, {half}}}, {10'000}, true});
+  const Derived derived = engine_->derive(derivation, request_).value();
+  ASSERT_EQ(derived.results.size(), 3U);
+  EXPECT_EQ(derived.results[0].root,
+            reference_root(request_.parameters, ByteView(bytes).first(10'000)));
+  EXPECT_EQ(derived.results[2].root, derived.results[0].root);
+  Bytes second(10'000);
+  std::copy_n(bytes.begin() + 5, 1000, second.begin() + 9000);
+  EXPECT_EQ(derived.results[1].root, reference_root(request_.parameters, second));
+}
+
 TEST_P(DeriveTest, NothingToDerive_IsHashingOfSources) {
   const Bytes bytes = noise(5000);
-  const Derived derived = engine_->derive({{{{host_region(bytes)}, {}}, {}}, {}}, request_).value();
+  const Derived derived = engine_->derive(one_round({{host_region(bytes)}, {}}, {}), request_).value();
   EXPECT_EQ(derived.sources.at(0).root, reference_root(request_.parameters, bytes));
   EXPECT_TRUE(derived.results.empty());
 }
@@ -143,7 +165,7 @@ TEST_P(DeriveTest, MovesThatLeaveTheirObjects_AreRefused) {
   const Bytes bytes = noise(1024);
   const Move fits{MoveKind::kF32ToBf16, 0, 0, {16, 64, 32}, {16, 4, 2}};
   const auto derive = [&](const Move& move) {
-    return engine_->derive({{{{host_region(bytes)}, {move}}}, {512}}, request_);
+    return engine_->derive(one_round({{host_region(bytes)}, {move}}, {512}), request_);
   };
   EXPECT_TRUE(derive(fits));
   const std::vector<std::function<void(Move&)>> changes = {
@@ -169,13 +191,14 @@ TEST_P(DeriveTest, MovesThatLeaveTheirObjects_AreRefused) {
 
 TEST_P(DeriveTest, MoreThanTheRoom_IsRefused) {
   const DeriveRoom room = engine_->derive_room();
-  EXPECT_EQ(code_of(engine_->derive({{}, {room.results + 1}}, request_)), "limit-exceeded");
-  EXPECT_EQ(code_of(engine_->derive({{}, {~0ULL, 1}}, request_)), "limit-exceeded");
+  EXPECT_EQ(code_of(engine_->derive(one_round({}, {room.results + 1}), request_)), "limit-exceeded");
+  EXPECT_EQ(code_of(engine_->derive(one_round({}, {~0ULL, 1}), request_)), "limit-exceeded");
   EXPECT_EQ(code_of(engine_->derive(
-                {{}, std::vector<std::uint64_t>(room.results / kDeriveAlignment + 1)}, request_)),
+                one_round({}, std::vector<std::uint64_t>(room.results / kDeriveAlignment + 1)),
+                request_)),
             "limit-exceeded");
   const Bytes bytes(room.load + 1);
-  EXPECT_EQ(code_of(engine_->derive({{{{host_region(bytes)}, {}}}, {}}, request_)),
+  EXPECT_EQ(code_of(engine_->derive(one_round({{host_region(bytes)}, {}}, {}), request_)),
             "limit-exceeded");
 }
 
@@ -184,7 +207,7 @@ TEST_P(DeriveTest, Stop_EndsTheWork) {
   stop.request_stop();
   request_.stop = stop.get_token();
   const Bytes bytes = noise(1024);
-  EXPECT_EQ(code_of(engine_->derive({{{{host_region(bytes)}, {}}}, {16}}, request_)), "cancelled");
+  EXPECT_EQ(code_of(engine_->derive(one_round({{host_region(bytes)}, {}}, {16}), request_)), "cancelled");
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, DeriveTest, testing::Values("cpu", "opencl"),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "schemas/core/merkle.h"
@@ -69,7 +70,7 @@ class Recipe {
     made_.push_back({&root, {}});
     for (std::uint64_t at = 0; at < size;) {
       if (used_ > 0 && size - at > room_.results - used_) {
-        ASSAY_TRY(derive());
+        ASSAY_TRY(end_round());
       }
       std::uint64_t block =
           std::min(size - at, (room_.results - used_) / kEntryWindow * kEntryWindow);
@@ -83,7 +84,7 @@ class Recipe {
       used_ = gpu_hash::derive_places(results_).back();
       if (moves_.size() > kMaxPlannedMoves || results_.size() >= kMaxResults ||
           used_ + kEntryWindow > room_.results) {
-        ASSAY_TRY(derive());
+        ASSAY_TRY(end_round());
       }
       at += block;
     }
@@ -92,6 +93,7 @@ class Recipe {
 
   // Derives what is left, verifies every entry that was used, and sets the roots.
   Status finish() {
+    add_round();
     ASSAY_TRY(derive());
     std::vector<WindowRun> rest;
     for (const auto& [entry, windows] : entries_.missing()) {
@@ -99,7 +101,8 @@ class Recipe {
         rest.push_back({entry, window, 1});
       }
     }
-    ASSAY_TRY(derive(plan_loads(artifact_, std::move(rest), room_.load)));
+    rounds_.push_back({plan_loads(artifact_, std::move(rest), room_.load), {}, false});
+    ASSAY_TRY(derive());
     for (Made& one : made_) {
       *one.root = merkle_root(artifact_.parameters.hash, one.windows);
     }
@@ -108,6 +111,13 @@ class Recipe {
 
  private:
   static constexpr std::size_t kMaxResults = 4096;
+  // Bytes of results after which an engine is called: several rounds of each.
+  static constexpr std::uint64_t kCallBytes = std::uint64_t{4} << 30;
+  struct Round {
+    std::vector<PlannedLoad> loads;
+    std::vector<std::uint64_t> results;
+    bool filled;
+  };
   // A tensor that is derived, and the digests of its windows so far.
   struct Made {
     Digest* root;
@@ -125,34 +135,58 @@ class Recipe {
     });
   }
 
-  Status derive() {
+  // Makes a round of the blocks and moves that were collected.
+  void add_round() {
     if (results_.empty()) {
-      return {};
+      return;
     }
-    std::vector<PlannedLoad> loads = plan_loads(artifact_, moves_, room_.load);
+    std::uint64_t moved = 0;
+    for (const EntryMove& one : moves_) {
+      moved += one.move.outer.count * one.move.inner.count * bytes_to(one.move.kind);
+    }
+    // No two moves write the same byte.
+    const bool filled =
+        moved == std::accumulate(results_.begin(), results_.end(), std::uint64_t{0});
+    planned_moves_ += moves_.size();
+    planned_bytes_ += used_;
+    rounds_.push_back(
+        {plan_loads(artifact_, moves_, room_.load), std::exchange(results_, {}), filled});
     moves_.clear();
-    return derive(std::move(loads));
+    used_ = 0;
   }
 
-  Status derive(std::vector<PlannedLoad> loads) {
+  Status end_round() {
+    add_round();
+    const bool enough = planned_moves_ > kMaxPlannedMoves || planned_bytes_ > kCallBytes ||
+                        owners_.size() >= kMaxResults;
+    return enough ? derive() : Status();
+  }
+
+  Status derive() {
     gpu_hash::DeriveRequest derivation;
-    derivation.results = std::exchange(results_, {});
-    for (PlannedLoad& load : loads) {
-      gpu_hash::DeriveLoad& own = derivation.loads.emplace_back();
-      for (const WindowRun& run : load.runs) {
-        ASSAY_ASSIGN(gpu_hash::Region region, bytes_.region(run.entry, run.first * kEntryWindow,
-                                                            bytes_of(artifact_, run)));
-        own.sources.push_back(std::move(region));
+    for (Round& round : rounds_) {
+      gpu_hash::DeriveRound& own = derivation.rounds.emplace_back();
+      own.results = round.results;
+      own.filled = round.filled;
+      for (PlannedLoad& load : round.loads) {
+        gpu_hash::DeriveLoad& loaded = own.loads.emplace_back();
+        for (const WindowRun& run : load.runs) {
+          ASSAY_ASSIGN(gpu_hash::Region region, bytes_.region(run.entry, run.first * kEntryWindow,
+                                                              bytes_of(artifact_, run)));
+          loaded.sources.push_back(std::move(region));
+        }
+        loaded.moves = std::move(load.moves);
       }
-      own.moves = std::move(load.moves);
     }
     ASSAY_ASSIGN(const gpu_hash::Derived derived, engine_.derive(derivation, request_));
     std::size_t source = 0;
-    for (const PlannedLoad& load : loads) {
-      for (const WindowRun& run : load.runs) {
-        const std::vector<Digest>& windows = derived.sources.at(source++).outline;
-        for (std::uint64_t i = 0; i < run.count; ++i) {
-          ASSAY_TRY(entries_.note(run.entry, run.first + i, windows.at(i)));
+    for (const Round& round : rounds_) {
+      for (const PlannedLoad& load : round.loads) {
+        for (const WindowRun& run : load.runs) {
+          const std::vector<Digest>& windows = derived.sources.at(source++).outline;
+          for (std::uint64_t i = 0; i < run.count; ++i) {
+            ASSAY_TRY(entries_.note(run.entry, run.first + i, windows.at(i)));
+          }
         }
       }
     }
@@ -162,7 +196,9 @@ class Recipe {
       windows.insert(windows.end(), more.begin(), more.end());
     }
     owners_.clear();
-    used_ = 0;
+    rounds_.clear();
+    planned_moves_ = 0;
+    planned_bytes_ = 0;
     return {};
   }
 
@@ -175,11 +211,15 @@ class Recipe {
   gpu_hash::DeriveRoom room_;
   std::size_t steps_ = kMaxLayoutSteps;
   std::vector<Made> made_;
-  // What is derived next: blocks, the tensors that they belong to, and the moves into them.
+  // The next round: blocks, and the moves into them.
   std::vector<std::uint64_t> results_;
-  std::vector<std::size_t> owners_;
   std::vector<EntryMove> moves_;
   std::uint64_t used_ = 0;  // bytes of the blocks
+  // What is derived next, and the tensors that the blocks of it belong to.
+  std::vector<Round> rounds_;
+  std::vector<std::size_t> owners_;
+  std::size_t planned_moves_ = 0;
+  std::uint64_t planned_bytes_ = 0;
 };
 
 }  // namespace

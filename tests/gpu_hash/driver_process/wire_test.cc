@@ -26,9 +26,8 @@ std::vector<ToProcess> all_to() {
           Memory{7},
           Pieces{{{PieceSource::kFile, 1, 2, 3, false}, {.ends = true}}},
           Go{},
-          Loads{{{1, 2}}},
           Moves{{{MoveKind::kF32ToF16, 1, 2, {3, 4, 5}, {6, 7, 8}}}},
-          Results{{1, 2}}};
+          Round{{{1, 2}}, {3, 4}, true}};
 }
 
 std::vector<FromProcess> all_from() {
@@ -71,8 +70,9 @@ TEST(DriverWire, LongestLists_FitAMessage) {
   EXPECT_LE(write(Files{std::vector<File>(kMaxFiles, file)}).size(), kMaxMessage);
   EXPECT_LE(write(Pieces{std::vector<Piece>(kMaxPieces)}).size(), kMaxMessage);
   EXPECT_LE(write(Moves{std::vector<Move>(kMaxMoves)}).size(), kMaxMessage);
-  EXPECT_LE(write(Loads{std::vector<Load>(kMaxLoads)}).size(), kMaxMessage);
-  EXPECT_LE(write(Results{std::vector<std::uint64_t>(kMaxLoads)}).size(), kMaxMessage);
+  EXPECT_LE(write(Round{std::vector<Load>(kMaxLoads), std::vector<std::uint64_t>(kMaxLoads), false})
+                .size(),
+            kMaxMessage);
   const Digest digest = Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data());
   EXPECT_LE(write(Digests{std::vector<Digest>(kMaxDigests, digest)}).size(), kMaxMessage);
 }
