@@ -73,7 +73,10 @@ class LeasedJob {
   // layout-needs-files when no location of the manifest has a directory here; those of layout_of()
   // and LaidOut::make().
   [[nodiscard]] Result<std::optional<LaidOut>> lay_out(const Manifest& manifest,
-                                                       const std::stop_token& stop) const;
+                                                       const std::stop_token& stop);
+  // Returns the roots of a layout's tensors, from memory or from the model's files.
+  [[nodiscard]] Result<LaidOut::Roots> roots_of(const Layout& layout, const Manifest& manifest,
+                                                const std::stop_token& stop);
   [[nodiscard]] Result<NodeModel> files_of(const Manifest& manifest,
                                            const std::stop_token& stop) const;
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(const ReportAnswer& wanted,

@@ -7,6 +7,7 @@
 #include "schemas/core/hub_name.h"
 #include "schemas/core/sha.h"
 #include "worker/job.h"
+#include "worker/recipe/recipe.h"
 
 namespace assay::worker {
 
@@ -155,7 +156,7 @@ Result<NodeModel> LeasedJob::files_of(const Manifest& manifest, const std::stop_
 }
 
 Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
-                                                  const std::stop_token& stop) const {
+                                                  const std::stop_token& stop) {
   ASSAY_ASSIGN(const RegisteredLayout registered, layout_of(owners_));
   if (registered.published) {
     ASSAY_ASSIGN(Manifest tensors, parts_.service.manifest(*registered.published, {}));
@@ -166,11 +167,38 @@ Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
   if (registered.layout == nullptr) {
     return std::nullopt;
   }
+  ASSAY_ASSIGN(LaidOut laid,
+               LaidOut::make(*registered.layout, lease_.artifact, manifest,
+                             [&] { return roots_of(*registered.layout, manifest, stop); }));
+  return laid;
+}
+
+Result<LaidOut::Roots> LeasedJob::roots_of(const Layout& layout, const Manifest& manifest,
+                                           const std::stop_token& stop) {
+  const LayoutId id = id_of(layout);
+  if (parts_.roots != nullptr) {
+    if (auto known = parts_.roots->find(lease_.artifact, id)) {
+      return std::move(*known);
+    }
+  }
+  const Steady::time_point begin = Steady::now();
   ASSAY_ASSIGN(const NodeModel files, files_of(manifest, stop));
   FileBytes bytes(files);
-  ASSAY_ASSIGN(LaidOut laid, LaidOut::make(*registered.layout, lease_.artifact, manifest, bytes,
-                                           parts_.engine, stop));
-  return laid;
+  const Artifact& artifact = manifest.artifact;
+  auto roots = expected_roots(layout, artifact, bytes, *engine_, stop);
+  if (!roots && takes_fallback(roots.error())) {
+    roots = expected_roots(layout, artifact, bytes, *engine_, stop);
+  }
+  ASSAY_TRY(roots);
+  if (parts_.roots != nullptr) {
+    parts_.roots->keep(lease_.artifact, id, *roots);
+  }
+  const std::chrono::duration<double> time = Steady::now() - begin;
+  parts_.events.tell("layout-computed", {{"job", lease_.job},
+                                         {"layout", id.text()},
+                                         {"device", engine_->info().id},
+                                         {"seconds", time.count()}});
+  return roots;
 }
 
 Result<std::vector<OutlineSubmission::Item>> LeasedJob::outline(const ReportAnswer& wanted,

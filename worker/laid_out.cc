@@ -14,7 +14,6 @@
 #include "schemas/layout_check.h"
 #include "schemas/layout_pieces.h"
 #include "worker/instances/match.h"
-#include "worker/recipe/recipe.h"
 
 namespace assay::worker {
 
@@ -93,13 +92,13 @@ Result<LaidOut> LaidOut::published(const ArtifactId& id, Manifest manifest, std:
 }
 
 Result<LaidOut> LaidOut::make(const Layout& layout, const ArtifactId& artifact,
-                              const Manifest& manifest, EntryBytes& bytes, gpu_hash::Engine& engine,
-                              const std::stop_token& stop) {
+                              const Manifest& manifest,
+                              const std::function<Result<Roots>()>& roots_of) {
   const Artifact& entries = manifest.artifact;
   if (const std::vector<Error> faults = check_layout(layout, artifact, entries); !faults.empty()) {
     return std::unexpected(faults.front());
   }
-  ASSAY_ASSIGN(const auto roots, expected_roots(layout, entries, bytes, engine, stop));
+  ASSAY_ASSIGN(const Roots roots, roots_of());
   LaidOut made;
   made.expected_.name = manifest.name;
   made.expected_.artifact.parameters = entries.parameters;

@@ -3,16 +3,14 @@
 // and what was found of them as a statement about the entries of the manifest.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
-#include "gpu_hash/engine.h"
 #include "schemas/layout.h"
 #include "schemas/manifest.h"
 #include "schemas/memory_facts.h"
 #include "worker/instances/model.h"
-#include "worker/recipe/verified_entries.h"
 
 namespace assay::worker {
 
@@ -27,11 +25,13 @@ struct RegisteredLayout {
 
 class LaidOut {
  public:
-  // Checks the layout and computes the roots of its tensors. Errors: the first fault of
-  // check_layout() (schemas/layout_check.h); those of expected_roots() (worker/recipe/recipe.h).
+  using Roots = std::vector<std::vector<Digest>>;  // by rank and position in the layout
+
+  // Checks the layout, and takes the roots of its tensors from `roots_of`. Errors: the first fault
+  // of check_layout() (schemas/layout_check.h); those of `roots_of`.
   [[nodiscard]] static Result<LaidOut> make(const Layout& layout, const ArtifactId& artifact,
-                                            const Manifest& manifest, EntryBytes& bytes,
-                                            gpu_hash::Engine& engine, const std::stop_token& stop);
+                                            const Manifest& manifest,
+                                            const std::function<Result<Roots>()>& roots_of);
 
   // Takes the expected tensors from a published manifest of tensors, whose id is `id`. Errors:
   // layout-shape unless all its entries are tensors of the files rank_file(0) to

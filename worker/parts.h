@@ -22,6 +22,7 @@
 #include "worker/instances/watch.h"
 #include "worker/map.h"
 #include "worker/metrics.h"
+#include "worker/recipe/roots_memory.h"
 #include "worker/service.h"
 
 namespace assay::worker {
@@ -57,6 +58,7 @@ struct Parts {
   // Asked for evidence of the accelerators at each enrolment; null: none is presented.
   DeviceEvidence* device_evidence = nullptr;
   DeviceDriver* driver = nullptr;  // asked how much device memory processes hold; null: unknown
+  RootsMemory* roots = nullptr;    // of layouts; null: computed for each job
 };
 
 }  // namespace assay::worker

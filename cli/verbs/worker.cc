@@ -159,6 +159,7 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   service.on_contact([&] { metrics.contact(context.clock.now()); });
   worker::Events events(context.clock,
                         [&context](const Json& event) { print_event(context, event); });
+  worker::RootsMemory roots;
   worker::Parts parts{
       .clock = context.clock,
       .random = context.random,
@@ -176,7 +177,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
       .show_progress = [&context](const std::string& what) { return show_progress(context, what); },
       .drain = signals.drain(),
       .abandon = signals.abandon(),
-      .device_evidence = devices.get()};
+      .device_evidence = devices.get(),
+      .roots = &roots};
   ASSAY_ASSIGN(worker::Service beats,
                worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,

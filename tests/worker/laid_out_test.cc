@@ -17,6 +17,7 @@
 #include "tests/worker/instances/fake_owner.h"
 #include "worker/instances/check.h"
 #include "worker/instances/match.h"
+#include "worker/recipe/recipe.h"
 #include "worker/record.h"
 
 namespace assay::worker::test {
@@ -104,7 +105,11 @@ class LaidOutTest : public testing::Test {
     }
     return made;
   }
-  Result<LaidOut> make() { return LaidOut::make(layout_, id(), manifest_, files_, *engine_, {}); }
+  Result<LaidOut> make() {
+    return LaidOut::make(layout_, id(), manifest_, [this] {
+      return expected_roots(layout_, manifest_.artifact, files_, *engine_, {});
+    });
+  }
   // Hashes the memory, and returns what it says of the manifest.
   InstanceModel::Hashed hash() {
     LocalChecks checks(*engine_, random_);

@@ -214,6 +214,13 @@ class Memory(NodeTestCase):
 
     # What a server holds of F32 files: q, k and v joined and cast, the norm as it is.
     def test_weights_with_a_layout_are_those_of_the_files(self):
+        self.with_a_layout("cpu")
+
+    # The roots are computed by the process of the device's driver.
+    def test_weights_with_a_layout_on_a_device(self):
+        self.with_a_layout("opencl:0")
+
+    def with_a_layout(self, device):
         numbers = {name: [(index * 7 + at) / 8 for index in range(8)]
                    for at, name in enumerate(("k_proj", "norm", "q_proj", "v_proj"))}
         files = {f"{name}.weight": ("F32", [4, 2] if name != "norm" else [8], struct.pack("<8f", *values))
@@ -236,7 +243,7 @@ class Memory(NodeTestCase):
             {"name": "norm.weight", "dtype": "F32", "shape": [8], "from": {"entry": "norm.weight"}},
             {"name": "qkv_proj.weight", "dtype": "BF16", "shape": [12, 2],
              "from": {"cast": {"concat": parts, "axis": 0}, "to": "BF16"}}]}]}  # fmt: skip
-        process = self.start("--map", f"pvc://a/llm={self.dir / 'llm'},volume=pv")
+        process = self.start("--map", f"pvc://a/llm={self.dir / 'llm'},volume=pv", device=device)
         registration = assay.register(shared, artifact=self.artifact, socket=str(self.path), layout=layout)
         self.addCleanup(registration.close)
         self.order("verified")
@@ -248,6 +255,8 @@ class Memory(NodeTestCase):
         self.assertEqual((told["kind"], told["by_table"]), ("recipe", True))
         text = json.dumps(layout, sort_keys=True, separators=(",", ":"))
         self.assertEqual(told["digest"], "sha256:" + hashlib.sha256(text.encode()).hexdigest())
+        self.until(process, "layout-computed", device=device, layout=told["digest"])
+        (self.dir / "llm").rename(self.dir / "gone")  # the roots are in memory now
         shared["qkv_proj.weight"][47] ^= 1
         self.assertEqual(registration.verify_now(harness.SLOW), "violated")
         self.assertEqual([one.tensor for one in registration.findings], ["qkv_proj.weight"])

@@ -15,6 +15,7 @@
 #include "schemas/core/merkle.h"
 #include "schemas/layout_check.h"
 #include "tests/schemas/layouts.h"
+#include "worker/recipe/roots_memory.h"
 
 namespace assay::worker {
 namespace {
@@ -190,6 +191,28 @@ TEST_F(RecipeTest, Stop_EndsTheWork) {
   std::stop_source stop;
   files_.on_read = [&](std::uint64_t) { stop.request_stop(); };
   EXPECT_EQ(code_of(roots(tensor(transpose(entry("a"), {1, 0})), stop.get_token())), "cancelled");
+}
+
+TEST(RootsMemory, KeepsTheRootsThatWereUsedLast_ByArtifactAndLayout) {
+  const ArtifactId one(digest_of("one"));
+  const ArtifactId two(digest_of("two"));
+  const auto layout = [](const char* name) {
+    return id_of(Layout{ArtifactId(digest_of(name)), {{}}});
+  };
+  const auto roots = [](std::size_t count) {
+    return RootsMemory::Roots{std::vector<Digest>(count, digest_of("root"))};
+  };
+  RootsMemory memory(10);
+  memory.keep(one, layout("a"), roots(4));
+  memory.keep(one, layout("b"), roots(5));
+  EXPECT_EQ(memory.find(one, layout("a")), roots(4));
+  EXPECT_EQ(memory.find(two, layout("a")), std::nullopt);
+  memory.keep(two, layout("c"), roots(3));  // b was not used since
+  EXPECT_EQ(memory.find(one, layout("b")), std::nullopt);
+  EXPECT_EQ(memory.find(one, layout("a")), roots(4));
+  EXPECT_EQ(memory.find(two, layout("c")), roots(3));
+  memory.keep(one, layout("d"), roots(11));  // more than there is room for
+  EXPECT_EQ(memory.find(one, layout("d")), std::nullopt);
 }
 
 // The most that this process has held since the last call, in bytes.
