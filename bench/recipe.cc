@@ -3,9 +3,12 @@
 //
 // Usage: recipe_bench [device=cpu|opencl:N] [gib=N] [dir=DIR] [rounds=N]
 //
-// Prints one line for each kind of layout, then one line of JSON. Rates are bytes of files a second.
-// The limit of a GPU is its copy rate from pinned memory. That of a CPU is its hash rate divided by
-// 1 + bytes of tensors / bytes of files. Rates and limits take turns; medians of `rounds`.
+// Prints one line for each kind of layout, then one line of JSON. Rates are bytes of files a
+// second. The limit of a GPU is its copy rate from pinned memory. That of a CPU is its hash rate
+// divided by 1 + bytes of tensors / bytes of files. Rates and limits take turns; medians of
+// `rounds`.
+
+#include "worker/recipe/recipe.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +26,6 @@
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
 #include "tests/schemas/layouts.h"
-#include "worker/recipe/recipe.h"
 
 namespace assay::worker {
 namespace {
@@ -94,27 +96,44 @@ std::vector<Kind> kinds(std::uint64_t bytes) {
     }
     all.push_back({name, toy_artifact(toys), std::move(tensors), factor});
   };
-  make("cast", "F32", 0.5, [](const auto& names) {
-    return LayoutTensor{{}, "BF16", {4096, 4096}, cast(entry(names[0]), "BF16")};
-  }, 1);
-  make("joined", "BF16", 1, [](const auto& names) {
-    return LayoutTensor{
-        {}, "BF16", {3 * 8192, 4096}, concat({entry(names[0]), entry(names[1]), entry(names[2])}, 0)};
-  }, 3);
-  make("experts", "BF16", 1, [](const auto& names) {
-    return LayoutTensor{{},
-                        "BF16",
-                        {2, 16'384, 4096},
-                        concat({stack({entry(names[0]), entry(names[1])}, 0),
-                                stack({entry(names[2]), entry(names[3])}, 0)},
-                               1)};
-  }, 4);
-  make("turned", "BF16", 1, [](const auto& names) {
-    return LayoutTensor{{}, "BF16", {4096, 8192}, transpose(entry(names[0]), {1, 0})};
-  }, 1);
-  make("columns", "BF16", 0.5, [](const auto& names) {
-    return LayoutTensor{{}, "BF16", {8192, 2048}, slice(entry(names[0]), 1, 0, 2048)};
-  }, 1);
+  make(
+      "cast", "F32", 0.5,
+      [](const auto& names) {
+        return LayoutTensor{{}, "BF16", {4096, 4096}, cast(entry(names[0]), "BF16")};
+      },
+      1);
+  make(
+      "joined", "BF16", 1,
+      [](const auto& names) {
+        return LayoutTensor{{},
+                            "BF16",
+                            {3 * 8192, 4096},
+                            concat({entry(names[0]), entry(names[1]), entry(names[2])}, 0)};
+      },
+      3);
+  make(
+      "experts", "BF16", 1,
+      [](const auto& names) {
+        return LayoutTensor{{},
+                            "BF16",
+                            {2, 16'384, 4096},
+                            concat({stack({entry(names[0]), entry(names[1])}, 0),
+                                    stack({entry(names[2]), entry(names[3])}, 0)},
+                                   1)};
+      },
+      4);
+  make(
+      "turned", "BF16", 1,
+      [](const auto& names) {
+        return LayoutTensor{{}, "BF16", {4096, 8192}, transpose(entry(names[0]), {1, 0})};
+      },
+      1);
+  make(
+      "columns", "BF16", 0.5,
+      [](const auto& names) {
+        return LayoutTensor{{}, "BF16", {8192, 2048}, slice(entry(names[0]), 1, 0, 2048)};
+      },
+      1);
   return all;
 }
 
@@ -149,6 +168,43 @@ void set_roots(Kind& kind, const std::shared_ptr<const gpu_hash::SourceFile>& fi
   }
 }
 
+// Measures one kind; `copy` is the limit of a GPU, 0 for a CPU.
+Json measure(Kind& kind, const std::shared_ptr<const gpu_hash::SourceFile>& file,
+             std::uint64_t bytes, double copy, std::uint64_t rounds, gpu_hash::Engine& engine) {
+  const bool cpu = copy == 0;
+  set_roots(kind, file, engine);
+  OneFile files(kind.artifact, file);
+  const Layout layout = toy_layout(kind.artifact, kind.tensors);
+  double source = 0;
+  for (const Entry& one : kind.artifact.entries) {
+    source += static_cast<double>(std::get<TensorEntry>(one).size);
+  }
+  (void)take_or_exit(expected_roots(layout, kind.artifact, files, engine, {}));
+  std::vector<double> rates;
+  std::vector<double> limits;
+  std::vector<double> shares;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    rates.push_back(source / seconds_of([&] {
+                      (void)take_or_exit(expected_roots(layout, kind.artifact, files, engine, {}));
+                    }));
+    const gpu_hash::Region whole = gpu_hash::file_region(file, 0, bytes);
+    const double hash =
+        cpu ? static_cast<double>(bytes) / seconds_of([&] {
+                (void)take_or_exit(engine.hash({&whole, 1}, {kind.artifact.parameters, 0, {}, {}}));
+              })
+            : 0;
+    limits.push_back(cpu ? hash / (1 + kind.factor) : copy);
+    shares.push_back(rates.back() / limits.back());
+  }
+  std::printf("%-8s %8.2f GB/s of files, limit %8.2f, %.3f of it\n", kind.name.c_str(),
+              median(rates) / 1e9, median(limits) / 1e9, median(shares));
+  return {{"kind", kind.name},
+          {"bytes", source},
+          {"rate", median(rates)},
+          {"limit", median(limits)},
+          {"share", median(shares)}};
+}
+
 int run(int argc, char** argv) {
   const bench::Options options = bench::parse_options(argc, argv, "recipe_bench");
   const std::string device = bench::text(options, "device", "cpu");
@@ -168,45 +224,18 @@ int run(int argc, char** argv) {
   }
   Json rows = Json::array();
   for (Kind& kind : kinds(bytes)) {
-    set_roots(kind, file, *engine);
-    OneFile files(kind.artifact, file);
-    const Layout layout = toy_layout(kind.artifact, kind.tensors);
-    double source = 0;
-    for (const Entry& one : kind.artifact.entries) {
-      source += static_cast<double>(std::get<TensorEntry>(one).size);
-    }
-    (void)take_or_exit(expected_roots(layout, kind.artifact, files, *engine, {}));
-    std::vector<double> rates;
-    std::vector<double> limits;
-    std::vector<double> shares;
-    for (std::uint64_t i = 0; i < rounds; ++i) {
-      rates.push_back(source / seconds_of([&] {
-                        (void)take_or_exit(expected_roots(layout, kind.artifact, files, *engine, {}));
-                      }));
-      const gpu_hash::Region whole = gpu_hash::file_region(file, 0, bytes);
-      const double hash = cpu ? static_cast<double>(bytes) / seconds_of([&] {
-        (void)take_or_exit(engine->hash({&whole, 1}, {kind.artifact.parameters, 0, {}, {}}));
-      })
-                              : 0;
-      limits.push_back(cpu ? hash / (1 + kind.factor) : copy);
-      shares.push_back(rates.back() / limits.back());
-    }
-    std::printf("%-8s %8.2f GB/s of files, limit %8.2f, %.3f of it\n", kind.name.c_str(),
-                median(rates) / 1e9, median(limits) / 1e9, median(shares));
-    rows.push_back({{"kind", kind.name},
-                    {"bytes", source},
-                    {"rate", median(rates)},
-                    {"limit", median(limits)},
-                    {"share", median(shares)}});
+    rows.push_back(measure(kind, file, bytes, copy, rounds, *engine));
   }
   std::filesystem::remove(path);
-  std::printf("%s\n", Json::object({{"benchmark", "recipe"},
+  std::printf("%s\n",
+              Json::object({{"benchmark", "recipe"},
                             {"device", engine->info().device},
                             {"driver", engine->info().driver},
-                            {"limit_is", cpu ? std::string("hash rate / (1 + tensors / files)") : std::string("pinned copy")},
+                            {"limit_is", cpu ? std::string("hash rate / (1 + tensors / files)")
+                                             : std::string("pinned copy")},
                             {"rows", rows}})
-                          .dump()
-                          .c_str());
+                  .dump()
+                  .c_str());
   return 0;
 }
 

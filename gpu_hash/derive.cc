@@ -84,9 +84,9 @@ void copy(const Move& move, ByteView sources, std::span<std::uint8_t> results) {
     turn<Width>(move, sources, results);
     return;
   }
-  each<Width, Width>(
-      move, sources, results,
-      [](const std::uint8_t* in, std::uint8_t* out) { std::memcpy(out, in, Width); });
+  each<Width, Width>(move, sources, results, [](const std::uint8_t* in, std::uint8_t* out) {
+    std::memcpy(out, in, Width);
+  });
 }
 
 void cast(const Move& move, ByteView sources, std::span<std::uint8_t> results, HalfType type) {

@@ -13,7 +13,7 @@
 
 namespace assay::gpu_hash {
 
-// What becomes of an element: a copy of so many bytes, or a cast (cast.h).
+// The move of one element: a copy of so many bytes, or a cast (cast.h).
 enum class MoveKind : std::uint8_t { kCopy1, kCopy2, kCopy4, kCopy8, kF32ToBf16, kF32ToF16 };
 [[nodiscard]] constexpr bool is_known(MoveKind kind) { return kind <= MoveKind::kF32ToF16; }
 // Return the bytes of an element before and after it is moved.
@@ -29,8 +29,8 @@ struct MoveLoop {
 };
 
 // Moves outer.count * inner.count elements. `from` counts from the start of the sources of a load,
-// `to` from the start of the results of a round (derive_places()). All of them are multiples of the bytes of
-// an element on their side.
+// `to` from the start of the results of a round (derive_places()). All of them are multiples of the
+// bytes of an element on their side.
 struct Move {
   MoveKind kind = MoveKind::kCopy1;
   std::uint64_t from = 0;  // bytes
@@ -40,8 +40,8 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-// Sources that are in memory at the same time, and what is moved from them. They are files or host
-// memory.
+// Sources that are in memory at the same time, and what is moved from them. Sources are files or
+// host memory.
 struct DeriveLoad {
   std::vector<Region> sources;
   std::vector<Move> moves;

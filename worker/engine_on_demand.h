@@ -49,7 +49,8 @@ class EngineOnDemand final : public gpu_hash::Engine {
   [[nodiscard]] Result<std::shared_ptr<gpu_hash::Engine>> wake();
   // Calls `use` with the engine, which stays until then.
   template <typename Use>
-  [[nodiscard]] auto with_engine(const Use& use) -> decltype(use(std::declval<gpu_hash::Engine&>()));
+  [[nodiscard]] auto with_engine(const Use& use)
+      -> decltype(use(std::declval<gpu_hash::Engine&>()));
   void rest(const std::stop_token& stop);
 
   const Make make_;

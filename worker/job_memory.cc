@@ -167,9 +167,9 @@ Result<std::optional<LaidOut>> LeasedJob::lay_out(const Manifest& manifest,
   if (registered.layout == nullptr) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(LaidOut laid,
-               LaidOut::make(*registered.layout, lease_.artifact, manifest,
-                             [&] { return roots_of(*registered.layout, manifest, stop); }));
+  ASSAY_ASSIGN(LaidOut laid, LaidOut::make(*registered.layout, lease_.artifact, manifest, [&] {
+                 return roots_of(*registered.layout, manifest, stop);
+               }));
   return laid;
 }
 

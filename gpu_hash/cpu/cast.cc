@@ -73,7 +73,8 @@ void cast_f32(ByteView f32, HalfType type, std::span<std::uint8_t> halves) {
   };
   if (type == HalfType::kBf16) {
     cast([](std::uint32_t bits) {
-      // As bf16_of(): a carry of the last bits rounds up, and half way only where the number is odd.
+      // As bf16_of(): a carry of the last bits rounds up, and half way only where the number is
+      // odd.
       const std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
       const bool is_nan = (bits & ~std::uint32_t{0x80000000}) > kInfinity;
       return static_cast<std::uint16_t>(is_nan ? 0x7fc0 : rounded);

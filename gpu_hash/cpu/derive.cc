@@ -83,8 +83,9 @@ Status HostDerivation::load(Engine& engine, unsigned threads, const DeriveLoad& 
   std::vector<ReadPart> parts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     for (std::uint64_t at = 0; at < sizes[i]; at += kPart) {
-      parts.push_back({&load.sources[i], at,
-                       std::span(sources_).subspan(places[i] + at, std::min(kPart, sizes[i] - at))});
+      parts.push_back(
+          {&load.sources[i], at,
+           std::span(sources_).subspan(places[i] + at, std::min(kPart, sizes[i] - at))});
     }
   }
   ASSAY_TRY(share(threads, parts.size(), request.stop, [&](PieceReader& reader, std::size_t i) {

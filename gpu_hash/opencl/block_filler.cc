@@ -7,7 +7,8 @@
 namespace assay::gpu_hash {
 namespace {
 
-// What a thread fills at a time: a block has parts for many threads, and they stay in their caches.
+// The part of a block that a thread fills at a time: a block has parts for many threads, and they
+// stay in their caches.
 constexpr std::uint64_t kPart = std::uint64_t{512} << 10;  // bytes
 
 }  // namespace

@@ -30,7 +30,8 @@ void add_rows(const Move& move, std::vector<std::uint64_t>& words) {
   auto kind = static_cast<std::uint64_t>(move.kind);
   const std::uint64_t width = bytes_to(row.kind);
   const bool copy = bytes_from(row.kind) == width && row.inner.from == width &&
-                    row.inner.to == width && kind < static_cast<std::uint64_t>(MoveKind::kF32ToBf16);
+                    row.inner.to == width &&
+                    kind < static_cast<std::uint64_t>(MoveKind::kF32ToBf16);
   const std::uint64_t bytes = row.inner.count * width;
   const bool one = row.outer.count == 1;
   const std::uint64_t all =
@@ -46,8 +47,8 @@ void add_rows(const Move& move, std::vector<std::uint64_t>& words) {
   const std::uint64_t outer = std::max<std::uint64_t>(kRowElements / inner, 1);
   for (std::uint64_t i = 0; i < row.outer.count; i += outer) {
     for (std::uint64_t j = 0; j < row.inner.count; j += inner) {
-      const std::uint64_t counts = std::min(outer, row.outer.count - i) << 32U |
-                                   std::min(inner, row.inner.count - j);
+      const std::uint64_t counts =
+          std::min(outer, row.outer.count - i) << 32U | std::min(inner, row.inner.count - j);
       words.insert(words.end(), {row.from + i * row.outer.from + j * row.inner.from,
                                  row.to + i * row.outer.to + j * row.inner.to, row.outer.from,
                                  row.outer.to, row.inner.from, row.inner.to, counts, kind});
@@ -154,12 +155,12 @@ class Loader {
     return enough ? send() : Status{};
   }
 
-  // What lies between two sources is never read.
+  // Bytes between two sources are never read.
   static Status fill(const std::vector<Region>& sources, const std::vector<std::uint64_t>& places,
                      PieceReader& reader, std::uint64_t begin, std::span<std::uint8_t> out) {
     const std::uint64_t end = begin + out.size();
-    auto source = static_cast<std::size_t>(std::ranges::upper_bound(places, begin) -
-                                           places.begin() - 1);
+    auto source =
+        static_cast<std::size_t>(std::ranges::upper_bound(places, begin) - places.begin() - 1);
     for (; source < sources.size() && places[source] < end; ++source) {
       ASSAY_ASSIGN(const std::uint64_t size, region_size(sources[source]));
       const std::uint64_t from = std::max(places[source], begin);
@@ -252,7 +253,7 @@ Result<Needs> needs_of(const DeriveRequest& derivation) {
   return needs;
 }
 
-// What the self-test moves: each kind, with and without gaps and turns.
+// The moves of the self-test: each kind, with and without gaps and turns.
 std::vector<Move> test_moves() {
   std::vector<Move> moves;
   std::uint64_t to = 0;
@@ -324,11 +325,11 @@ Status ClDerivation::test(const DeriveParts& parts) {
   const std::uint32_t zero = 0;
   ASSAY_TRY(parts.session.check(
       "clEnqueueWriteBuffer",
-      clEnqueueWriteBuffer(queue, sources_[0]->get(), CL_TRUE, 0, sources.size(), sources.data(),
-                           0, nullptr, nullptr)));
-  ASSAY_TRY(parts.session.check(
-      "clEnqueueFillBuffer", clEnqueueFillBuffer(queue, results_->get(), &zero, sizeof(zero), 0,
-                                                 expected.size(), 0, nullptr, nullptr)));
+      clEnqueueWriteBuffer(queue, sources_[0]->get(), CL_TRUE, 0, sources.size(), sources.data(), 0,
+                           nullptr, nullptr)));
+  ASSAY_TRY(parts.session.check("clEnqueueFillBuffer",
+                                clEnqueueFillBuffer(queue, results_->get(), &zero, sizeof(zero), 0,
+                                                    expected.size(), 0, nullptr, nullptr)));
   ClEvents events;
   ASSAY_TRY(move(parts, moves, *sources_[0], events));
   ASSAY_TRY(events.wait(parts.session));
@@ -388,10 +389,10 @@ Result<Derived> ClDerivation::run(const DeriveParts& parts, const DeriveRequest&
   const auto hash = [&](const std::shared_ptr<ClMemory>& memory,
                         std::span<const std::uint64_t> sizes,
                         std::vector<ObjectDigests>& digests) -> Status {
-    ASSAY_ASSIGN(ResidentResult result,
-                 hash_resident(parts.session, parts.kernels, parts.scratch,
-                               regions_in(memory, sizes), quiet, ResidentWork::kHash, nullptr,
-                               parts.batch_bytes));
+    ASSAY_ASSIGN(
+        ResidentResult result,
+        hash_resident(parts.session, parts.kernels, parts.scratch, regions_in(memory, sizes), quiet,
+                      ResidentWork::kHash, nullptr, parts.batch_bytes));
     std::ranges::move(result.digests, std::back_inserter(digests));
     return {};
   };

@@ -15,7 +15,7 @@
 
 namespace assay::gpu_hash {
 
-// What a derivation uses of its engine.
+// The parts of an engine that a derivation uses.
 struct DeriveParts {
   const ClSession& session;
   ClKernels& kernels;  // that hash device memory
@@ -29,8 +29,8 @@ struct DeriveParts {
 // Keeps its device memory, at most two loads and the results, for the next call. Not thread-safe.
 class ClDerivation {
  public:
-  // Takes kDeviceDeriveRoom at once. Errors: as Engine::derive(); device-self-test-failed when the kernel of moves, at its first
-  // use, gives other bytes than move_elements().
+  // Takes kDeviceDeriveRoom at once. Errors: as Engine::derive(); device-self-test-failed when the
+  // kernel of moves, at its first use, gives other bytes than move_elements().
   [[nodiscard]] Result<Derived> run(const DeriveParts& parts, const DeriveRequest& derivation,
                                     const HashRequest& request);
 

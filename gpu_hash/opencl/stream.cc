@@ -121,8 +121,8 @@ class Pipeline {
         },
         offset, staging_.block(block).first(size));
     // No more than there are blocks and lanes to be filled without being sent.
-    const bool enough = loads_.size() > BlockFiller::kFilling || loads_.size() + 1 >= staging_.size() ||
-                        loads_.size() + 1 >= lanes_.size();
+    const bool enough = loads_.size() > BlockFiller::kFilling ||
+                        loads_.size() + 1 >= staging_.size() || loads_.size() + 1 >= lanes_.size();
     return enough ? send() : Status{};
   }
 
@@ -177,7 +177,7 @@ class Pipeline {
   std::size_t posted_ = 0;            // blocks
   std::size_t last_ = 0;              // lane
   std::span<const Region> regions_;
-  BlockFiller filler_;                     // last: its threads use layouts and lanes
+  BlockFiller filler_;  // last: its threads use layouts and lanes
 };
 
 }  // namespace

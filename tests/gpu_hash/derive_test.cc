@@ -33,8 +33,7 @@ void evaluate(const Move& move, ByteView sources, Bytes& results) {
       }
       std::uint32_t bits = 0;
       std::memcpy(&bits, from, sizeof(bits));
-      const std::uint16_t half =
-          move.kind == MoveKind::kF32ToBf16 ? bf16_of(bits) : f16_of(bits);
+      const std::uint16_t half = move.kind == MoveKind::kF32ToBf16 ? bf16_of(bits) : f16_of(bits);
       std::memcpy(to, &half, sizeof(half));
     }
   }
@@ -131,12 +130,13 @@ TEST_P(DeriveTest, LargeMoves_MoveEveryElement) {
     Bytes results(std::size_t{3} << 20);
     evaluate(move, bytes, results);
     const Derived derived =
-        engine_->derive(one_round({{host_region(bytes)}, {move}}, {results.size()}), request_).value();
+        engine_->derive(one_round({{host_region(bytes)}, {move}}, {results.size()}), request_)
+            .value();
     EXPECT_EQ(derived.results[0].root, reference_root(request_.parameters, results));
   }
 }
 
-// What one round leaves in memory is not seen in the next one.
+// Bytes that one round leaves in memory are not seen in the next one.
 TEST_P(DeriveTest, RoundsFollowOneAnother_WithMemoryOfTheirOwn) {
   const Bytes bytes = noise(20'000);
   const Move half{MoveKind::kCopy1, 0, 0, {}, {10'000, 1, 1}};
@@ -156,7 +156,8 @@ TEST_P(DeriveTest, RoundsFollowOneAnother_WithMemoryOfTheirOwn) {
 
 TEST_P(DeriveTest, NothingToDerive_IsHashingOfSources) {
   const Bytes bytes = noise(5000);
-  const Derived derived = engine_->derive(one_round({{host_region(bytes)}, {}}, {}), request_).value();
+  const Derived derived =
+      engine_->derive(one_round({{host_region(bytes)}, {}}, {}), request_).value();
   EXPECT_EQ(derived.sources.at(0).root, reference_root(request_.parameters, bytes));
   EXPECT_TRUE(derived.results.empty());
 }
@@ -191,7 +192,8 @@ TEST_P(DeriveTest, MovesThatLeaveTheirObjects_AreRefused) {
 
 TEST_P(DeriveTest, MoreThanTheRoom_IsRefused) {
   const DeriveRoom room = engine_->derive_room();
-  EXPECT_EQ(code_of(engine_->derive(one_round({}, {room.results + 1}), request_)), "limit-exceeded");
+  EXPECT_EQ(code_of(engine_->derive(one_round({}, {room.results + 1}), request_)),
+            "limit-exceeded");
   EXPECT_EQ(code_of(engine_->derive(one_round({}, {~0ULL, 1}), request_)), "limit-exceeded");
   EXPECT_EQ(code_of(engine_->derive(
                 one_round({}, std::vector<std::uint64_t>(room.results / kDeriveAlignment + 1)),
@@ -207,7 +209,8 @@ TEST_P(DeriveTest, Stop_EndsTheWork) {
   stop.request_stop();
   request_.stop = stop.get_token();
   const Bytes bytes = noise(1024);
-  EXPECT_EQ(code_of(engine_->derive(one_round({{host_region(bytes)}, {}}, {16}), request_)), "cancelled");
+  EXPECT_EQ(code_of(engine_->derive(one_round({{host_region(bytes)}, {}}, {16}), request_)),
+            "cancelled");
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, DeriveTest, testing::Values("cpu", "opencl"),

@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 void RandomCase::spoil(MemoryFact& memory) {
   switch (below(6)) {
     case 4:
-      memory.layout = MemoryLayout{LayoutKind::kRecipe, pick(layout_digests()), one_in(2)};
+      memory.layout = MemoryLayout{LayoutKind::kRecipe, pick(layout_digests()), one_in(3)};
       if (one_in(3)) {
         memory.layout = {LayoutKind::kPublished, "assay-tree-v1-" + memory.layout->digest, false};
       }
@@ -92,7 +92,7 @@ void RandomCase::demand_memory(MemoryDemands& demands) {
   if (one_in(3)) {
     demands.min_redrawn = 16;
   }
-  if (one_in(3)) {
+  if (one_in(2)) {
     demands.layouts.push_back(LayoutKind::kRecipe);
   }
   if (one_in(4)) {

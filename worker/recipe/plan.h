@@ -43,8 +43,7 @@ struct EntryMove {
 // Adds what `walk` moves into elements [begin, end) of its tensor, which stand from byte `place` of
 // the results on. Returns false, and stops, when there are more than `most` moves then.
 [[nodiscard]] bool add_moves(const PieceWalk& walk, std::uint64_t begin, std::uint64_t end,
-                             std::uint64_t place, std::size_t most,
-                             std::vector<EntryMove>& moves);
+                             std::uint64_t place, std::size_t most, std::vector<EntryMove>& moves);
 
 // Windows [first, first + count) of an entry.
 struct WindowRun {

@@ -215,7 +215,7 @@ class Recipe {
   std::vector<std::uint64_t> results_;
   std::vector<EntryMove> moves_;
   std::uint64_t used_ = 0;  // bytes of the blocks
-  // What is derived next, and the tensors that the blocks of it belong to.
+  // The rounds of the next call, and the tensors that the blocks of it belong to.
   std::vector<Round> rounds_;
   std::vector<std::size_t> owners_;
   std::size_t planned_moves_ = 0;

@@ -8,9 +8,8 @@ namespace assay::worker {
 std::optional<RootsMemory::Roots> RootsMemory::find(const ArtifactId& artifact,
                                                     const LayoutId& layout) {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find_if(kept_, [&](const Kept& one) {
-    return one.artifact == artifact && one.layout == layout;
-  });
+  const auto found = std::ranges::find_if(
+      kept_, [&](const Kept& one) { return one.artifact == artifact && one.layout == layout; });
   if (found == kept_.end()) {
     return std::nullopt;
   }
@@ -24,9 +23,8 @@ void RootsMemory::keep(const ArtifactId& artifact, const LayoutId& layout, const
     digests += rank.size();
   }
   const std::scoped_lock lock(mutex_);
-  std::erase_if(kept_, [&](const Kept& one) {
-    return one.artifact == artifact && one.layout == layout;
-  });
+  std::erase_if(kept_,
+                [&](const Kept& one) { return one.artifact == artifact && one.layout == layout; });
   kept_.push_front({artifact, layout, roots, digests});
   std::size_t all = 0;
   for (auto one = kept_.begin(); one != kept_.end();) {

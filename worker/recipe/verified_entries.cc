@@ -18,10 +18,10 @@ Status VerifiedEntries::note(std::uint64_t entry, std::uint64_t index, const Dig
   known.windows.resize(count);
   std::optional<Digest>& place = known.windows.at(index);
   if (place) {
-    return *place == digest ? Status()
-                            : fail(ErrorCode::kContentMismatch,
-                                   "the bytes of the file changed while they were read",
-                                   label_of(tensor));
+    return *place == digest
+               ? Status()
+               : fail(ErrorCode::kContentMismatch,
+                      "the bytes of the file changed while they were read", label_of(tensor));
   }
   place = digest;
   if (--known.missing > 0) {
