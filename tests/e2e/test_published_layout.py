@@ -10,7 +10,7 @@ import harness
 import nodes
 
 sys.path.insert(0, str(harness.ROOT / "tests/support"))
-from instance_owner import Owner  # noqa: E402
+from instance_owner import Owner, is_listening  # noqa: E402
 
 NODE = "node-1"
 PACKED = bytes(index * 7 % 251 for index in range(40_000))  # four bits of each number, shuffled
@@ -49,7 +49,7 @@ class PublishedLayout(unittest.TestCase):
             cwd=self.service.dir, env=self.service.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)  # fmt: skip
         self.addCleanup(recording.kill)
-        nodes.wait_until("the socket", lambda: path.exists() or recording.poll() is not None)
+        nodes.wait_until("the socket", lambda: is_listening(path) or recording.poll() is not None)
         for rank, tensors in enumerate(ranks):
             reference = Owner(path, self.artifact, tensors, rank=rank, world=len(ranks))
             self.addCleanup(reference.close)

@@ -69,6 +69,13 @@ class MemoryFile:
         self.fd = -1
 
 
+def is_listening(path):
+    """Whether a process listens at the path. A file is there before that."""
+    with open("/proc/net/unix") as sockets:
+        rows = [line.split() for line in sockets]
+    return any(row[3] == "00010000" and row[-1] == str(path) for row in rows)  # __SO_ACCEPTCON
+
+
 class Connection:
     """Frames, and the descriptors beside them."""
 
