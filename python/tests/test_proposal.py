@@ -158,8 +158,7 @@ def test_registration_carries_what_was_proposed(agent, tmp_path):
                                    layout="auto")
     assert agent.of("register")[-1]["layout"] == layout
     assay.registration(loaded).close()
-    for wrong in ({"layout": "auto"}, {"layout": "other", "files": tmp_path},
-                  {"layout": "auto", "files": tmp_path, "world": 2}):
+    for wrong in ({"layout": "auto"}, {"layout": "other", "files": tmp_path}):
         with pytest.raises(ValueError, match="layout"):
             assay.register(model, artifact=ARTIFACT, socket=agent.path, **wrong)
 
